@@ -22,7 +22,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 CREDIT = 8 << 20  # Bytes of events that the stage may send ahead.
-BEAT = 0.5  # Seconds between two heartbeats.
+HEARTBEAT = 0.5  # Seconds between two heartbeats.
 
 
 class Consumer:
@@ -34,7 +34,7 @@ class Consumer:
             self.through, self.identity = position["through"], position["identity"]
         self.is_open, self.credit_to_grant, self.last_sent = False, 0, 0.0
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
-        self.socket.immediate, self.socket.sndtimeo, self.socket.linger = True, int(BEAT * 1000), 100
+        self.socket.immediate, self.socket.sndtimeo, self.socket.linger = True, int(HEARTBEAT * 1000), 100
         if options.key:
             secret = open(options.key, "rb").read().strip()
             self.socket.curve_secretkey, self.socket.curve_publickey = secret, zmq.curve_public(secret)
@@ -45,7 +45,7 @@ class Consumer:
         self.poller.register(self.socket, zmq.POLLIN)
         self.poller.register(self.monitor, zmq.POLLIN)
 
-    def say(self, frame: dict) -> None:
+    def send_frame(self, frame: dict) -> None:
         self.last_sent, self.credit_to_grant = time.monotonic(), 0
         try:
             self.socket.send_json(frame)
@@ -54,15 +54,15 @@ class Consumer:
 
     def open(self) -> None:
         self.is_open = False
-        self.say({"type": "open", "protocol": 1, "name": "consumer.py", "after": self.through, "credit": CREDIT})
+        self.send_frame({"type": "open", "protocol": 1, "name": "consumer.py", "after": self.through, "credit": CREDIT})
 
     def step(self) -> None:
-        if time.monotonic() - self.last_sent >= BEAT or self.credit_to_grant >= CREDIT // 8:
+        if time.monotonic() - self.last_sent >= HEARTBEAT or self.credit_to_grant >= CREDIT // 8:
             if self.is_open:
-                self.say({"type": "credit", "bytes": self.credit_to_grant})
+                self.send_frame({"type": "credit", "bytes": self.credit_to_grant})
             else:
                 self.open()
-        ready = dict(self.poller.poll(int(BEAT * 1000)))
+        ready = dict(self.poller.poll(int(HEARTBEAT * 1000)))
         if self.monitor in ready:
             recv_monitor_message(self.monitor)
             sys.exit(f"the key is not listed for reading at {self.link}")
@@ -112,7 +112,7 @@ def main() -> None:
         signal.signal(number, lambda *_: stopped.append(True))
     while consumer.left > 0 and not stopped:
         consumer.step()
-    consumer.say({"type": "close"})
+    consumer.send_frame({"type": "close"})
 
 
 if __name__ == "__main__":

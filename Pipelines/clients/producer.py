@@ -19,7 +19,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 SILENCE = 500  # Milliseconds without a frame, after which the producer asks the door again.
-PARCEL = 50  # Lines in a message: at most 50 MB, less than the limit of a frame.
+LINES_PER_MESSAGE = 50  # At most 50 MB, less than the limit of a frame.
 LINE_MAX = 1_000_000  # Bytes; the door refuses longer lines.
 CRC = [functools.reduce(lambda crc, _: crc >> 1 ^ (0x82F63B78 if crc & 1 else 0), range(8), n) for n in range(256)]
 
@@ -31,7 +31,7 @@ def crc32c(lines: list[bytes]) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def tell(text: str, status: int | None = None) -> None:
+def report(text: str, status: int | None = None) -> None:
     print(text, file=sys.stderr, flush=True)
     if status is not None:
         sys.exit(status)
@@ -39,7 +39,7 @@ def tell(text: str, status: int | None = None) -> None:
 
 class Door:
     def __init__(self, options: argparse.Namespace) -> None:
-        self.who = {"producer": options.name}
+        self.identity = {"producer": options.name}
         self.address, self.silences = options.door, 0
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
         self.socket.immediate, self.socket.sndtimeo, self.socket.linger = True, SILENCE, 0
@@ -49,28 +49,28 @@ class Door:
             self.socket.curve_secretkey, self.socket.curve_publickey = secret, self.key
             self.socket.curve_serverkey = options.server_key.encode()
         if options.secret:
-            self.who["secret"] = open(options.secret).read().strip()
+            self.identity["secret"] = open(options.secret).read().strip()
         self.monitor = self.socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_FAILED_AUTH)
         self.socket.connect(options.door)
         self.poller = zmq.Poller()
         self.poller.register(self.socket, zmq.POLLIN)
         self.poller.register(self.monitor, zmq.POLLIN)
 
-    def say(self, frame: dict, *lines: bytes) -> None:
+    def send_frame(self, frame: dict, *lines: bytes) -> None:
         try:
-            self.socket.send_multipart([json.dumps(frame | self.who).encode(), *lines])
+            self.socket.send_multipart([json.dumps(frame | self.identity).encode(), *lines])
         except zmq.Again:
-            pass  # There is no connection. After SILENCE without a frame, `send` says `hello` again.
+            pass  # There is no connection. After SILENCE without a frame, `send` sends `hello` again.
 
-    def hear(self) -> dict | None:
+    def next_frame(self) -> dict | None:
         """The next frame; None if no frame comes within SILENCE."""
         ready = dict(self.poller.poll(SILENCE))
         if self.monitor in ready:
             recv_monitor_message(self.monitor)
-            tell(f"the key {self.key.decode()} is not listed for producing at {self.address}", 77)
+            report(f"the key {self.key.decode()} is not listed for producing at {self.address}", 77)
         self.silences = 0 if self.socket in ready else self.silences + 1
         if self.silences == 20:
-            tell(f"no answer from {self.address}; still trying")
+            report(f"no answer from {self.address}; still trying")
         return json.loads(self.socket.recv_multipart()[0]) if self.socket in ready else None
 
 
@@ -79,39 +79,39 @@ def check(welcome: dict, lines: list[bytes]) -> None:
     done = welcome["after"]
     sent = crc32c(lines[:done])
     if done > len(lines) or welcome.get("checksum", sent) != sent:
-        tell(f"the input does not begin with the {done} lines that were sent before under this name", 65)
+        report(f"the input does not begin with the {done} lines that were sent before under this name", 65)
     if done:
-        tell(f"{done} lines were sent in an earlier run, {welcome.get('refused', 'unknown')} of them refused")
+        report(f"{done} lines were sent in an earlier run, {welcome.get('refused', 'unknown')} of them refused")
 
 
 def send(door: Door, lines: list[bytes]) -> int:
     """Sends the lines that the door does not have. Returns how many of all lines are refused."""
     done, refused, sent = None, 0, None
-    door.say({"type": "hello", "protocol": 1})
+    door.send_frame({"type": "hello", "protocol": 1})
     while done is None or done < len(lines):
-        frame = door.hear()
+        frame = door.next_frame()
         if frame is None or frame.get("code") == "door.gap":
             sent = None
-            door.say({"type": "hello", "protocol": 1})
+            door.send_frame({"type": "hello", "protocol": 1})
             continue
         if frame["type"] == "error":
             status = 77 if frame["code"] in ("door.owner", "door.secret") else 69
-            tell(f"{frame['reason']} ({frame['code']})", status)
+            report(f"{frame['reason']} ({frame['code']})", status)
         elif frame["type"] == "welcome":
             if done is None:
                 check(frame, lines)
             elif frame.get("refused", 0) > refused:
-                tell(f"{frame['refused'] - refused} more lines were refused; the answer with the reasons was lost")
+                report(f"{frame['refused'] - refused} more lines were refused; the answer with the reasons was lost")
             done, refused = frame["after"], frame.get("refused", refused)
         elif frame["type"] == "answer":
             for each in frame["refusals"]:
                 place = f"{each['path']}: " if each["path"] else ""
-                tell(f"line {each['line']}: {place}{each['reason']} ({each['code']})")
+                report(f"line {each['line']}: {place}{each['reason']} ({each['code']})")
             done, refused = frame["through"], refused + frame["refused"]
         if done < len(lines) and sent != done:
             sent = done  # After a second welcome, the same lines are not sent again.
-            parcel = b"".join(line + b"\n" for line in lines[done : done + PARCEL])
-            door.say({"type": "produce", "first": done + 1}, parcel)
+            message = b"".join(line + b"\n" for line in lines[done : done + LINES_PER_MESSAGE])
+            door.send_frame({"type": "produce", "first": done + 1}, message)
     return refused
 
 
@@ -130,7 +130,7 @@ def main() -> None:
     if not lines[-1]:
         lines.pop()
     refused = send(Door(options), [line[: LINE_MAX + 1] for line in lines])
-    tell(f"{len(lines)} lines sent, {refused} refused", 65 if refused else 0)
+    report(f"{len(lines)} lines sent, {refused} refused", 65 if refused else 0)
 
 
 if __name__ == "__main__":

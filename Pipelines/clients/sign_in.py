@@ -3,8 +3,8 @@
 
     sign_in.py accounts.pem KEY_ID iCloud.com.example.Notes _alice
 
-A service calls this after it has checked the user's password or passkey. The gateway exchanges the assertion once, within
-60 seconds, for a web authentication token. `belfry key create sign-in` prints the key's ID.
+A service makes an assertion after it has checked the user's password or passkey. The gateway exchanges the assertion
+once, within 60 seconds, for a web authentication token. `belfry key create sign-in` prints the key's ID.
 The page "Who may use the web services" of the manual describes the exchange.
 """
 

@@ -30,7 +30,7 @@ package final class AccessControl: Sendable {
     ///
     /// - Throws: The error that the client gets.
     package func authenticate(_ request: AccessRequest, at now: Instant) throws(AccessError) -> Caller {
-        try limited(request, at: now) { () throws(AccessError) in
+        try limitingFailures(request, at: now) { () throws(AccessError) in
             guard let keys = try keys() else { return (try OpenMode.caller(of: request), nil) }
             let caller = try Authenticator(keys: keys).caller(of: request, at: now)
             return (caller, caller.keyID)
@@ -46,7 +46,7 @@ package final class AccessControl: Sendable {
     package func signIn(
         _ request: AccessRequest, assertion: String, keepsSignedIn: Bool, at now: Instant
     ) throws(AccessError) -> SignIn {
-        try limited(request, at: now) { () throws(AccessError) in
+        try limitingFailures(request, at: now) { () throws(AccessError) in
             guard let keys = try keys() else {
                 throw .notValid(Field.assertion, "the gateway has no keys; \(Field.webToken)=_alice names the user")
             }
@@ -57,7 +57,7 @@ package final class AccessControl: Sendable {
         }
     }
 
-    /// The present keys; nil in open mode.
+    /// The current keys; nil in open mode.
     private func keys() throws(AccessError) -> AccessKeys? {
         switch monitor.currentReading() {
         case .open: nil
@@ -71,10 +71,11 @@ package final class AccessControl: Sendable {
         try usedAssertions.withLock { used throws(AccessError) in try used.use(assertion, at: now) }
     }
 
-    /// Refuses a client with too many failed attempts. Otherwise runs `check`, and records a failed attempt.
+    /// Refuses a client with too many failed attempts. Otherwise runs `check`, and records a failed attempt. After too
+    /// many failed attempts with the request's key, also refuses a client that failed lately.
     ///
     /// - Parameter check: Returns its result, and the ID of the key that the request used; nil in open mode.
-    private func limited<Result>(
+    private func limitingFailures<Result>(
         _ request: AccessRequest, at now: Instant, _ check: () throws(AccessError) -> (Result, keyID: String?)
     ) throws(AccessError) -> Result {
         let client = ClientAddress(request.address)

@@ -63,9 +63,9 @@ struct SubscriptionsOption: ParsableArguments {
     var subscriptions = 10_000
 
     func validate() throws {
-        guard (1..<Workload.foreignTopics).contains(subscriptions) else {
+        guard (1..<Workload.firstForeignTopic).contains(subscriptions) else {
             throw ValidationError(
-                "--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1), not \(subscriptions)")
+                "--subscriptions takes a number from 1 to \(Workload.firstForeignTopic - 1), not \(subscriptions)")
         }
     }
 }

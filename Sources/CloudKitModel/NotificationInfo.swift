@@ -33,7 +33,7 @@ package enum NotificationInfo {
         try check(collapseIDs, of: json) { id, _ throws(ModelError) in try NameRule.collapseID.check(id) }
     }
 
-    /// Runs `check` on each member of `keys` that is present.
+    /// Runs `check` on each member of `keys` that `json` has.
     private static func check(
         _ keys: [StaticString], of json: JSONValue, _ check: (JSONValue, StaticString) throws(ModelError) -> Void
     ) throws(ModelError) {

@@ -3,7 +3,8 @@ import JSON
 
 /// A view of a checked subscription dictionary.
 package struct Subscription {
-    /// What a subscription watches.
+    /// What a subscription watches. A dictionary of the type `zone` with `zoneWide` and without a zone is a database
+    /// subscription.
     package enum Form: Sendable { case query, zone, database }
 
     package let form: Form
@@ -26,11 +27,11 @@ package struct Subscription {
     ]
     private static let types: [StaticString] = ["query", "zone", "database"]
 
-    /// - Parameter anyScope: Whether every form is accepted in every database, and a zone subscription may watch the
+    /// - Parameter allowsAnyScope: Whether every form is accepted in every database, and a zone subscription may watch the
     ///   default zone, unlike in CloudKit.
     /// - Throws: `member.*`, `name.*`, `word.unknown`, `subscription.fires_on`, `subscription.fires_once`,
     ///   `subscription.scope` or `subscription.zone`, and the errors of ``NotificationInfo`` and ``ZoneID``.
-    package init(_ json: JSONValue, in scope: DatabaseScope, anyScope: Bool = false) throws(ModelError) {
+    package init(_ json: JSONValue, in scope: DatabaseScope, allowsAnyScope: Bool = false) throws(ModelError) {
         try json.expectObject("a subscription")
         try json.expectKeys(Subscription.keys, of: "a subscription")
         try NameRule.subscriptionID.check(.subscriptionID, of: json)
@@ -42,7 +43,7 @@ package struct Subscription {
         zoneID = try Subscription.zoneID(of: json)
         recordType = form == .query ? query?[.recordType] : json[.recordType]
         notificationInfo = json[.notificationInfo]
-        try SubscriptionRules(subscription: self, json: json).check(in: scope, anyScope: anyScope)
+        try SubscriptionRules(subscription: self, json: json).check(in: scope, allowsAnyScope: allowsAnyScope)
     }
 
     private static func form(of json: JSONValue, zoneWide: Bool) throws(ModelError) -> Form {

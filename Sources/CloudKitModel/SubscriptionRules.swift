@@ -10,9 +10,9 @@ struct SubscriptionRules {
         "recordType", "filterBy", "predicate", "arguments", "sortBy",
     ]
 
-    func check(in scope: DatabaseScope, anyScope: Bool) throws(ModelError) {
-        if !anyScope { try checkScope(scope) }
-        try checkZone(anyScope: anyScope)
+    func check(in scope: DatabaseScope, allowsAnyScope: Bool) throws(ModelError) {
+        if !allowsAnyScope { try checkScope(scope) }
+        try checkZone(allowsAnyScope: allowsAnyScope)
         switch subscription.form {
         case .query: try checkQuery()
         case .zone, .database: try checkNoQuery()
@@ -31,7 +31,7 @@ struct SubscriptionRules {
                 + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true")
     }
 
-    private func checkZone(anyScope: Bool) throws(ModelError) {
+    private func checkZone(allowsAnyScope: Bool) throws(ModelError) {
         guard subscription.zoneID == nil || !subscription.zoneWide else {
             throw conflict("zoneWide", "zoneWide means all zones, zoneID means one zone: keep one of them")
         }
@@ -42,15 +42,15 @@ struct SubscriptionRules {
                 throw conflict(
                     "zoneID", "a database subscription watches all zones: take zoneID out, or save a zone subscription")
             }
-        case .zone: try checkWatchedZone(anyScope: anyScope)
+        case .zone: try checkWatchedZone(allowsAnyScope: allowsAnyScope)
         }
     }
 
-    private func checkWatchedZone(anyScope: Bool) throws(ModelError) {
+    private func checkWatchedZone(allowsAnyScope: Bool) throws(ModelError) {
         guard let zone = subscription.zoneID else {
             throw ModelError.missing("zoneID", "names the zone to watch: add it, or \"zoneWide\": true for all zones")
         }
-        guard zone.isDefault, !anyScope else { return }
+        guard zone.isDefault, !allowsAnyScope else { return }
         throw ModelError(
             "subscription.zone", at: "zoneID.zoneName",
             "a zone subscription cannot watch \(ZoneID.defaultZone), which has no change feed: use a query")

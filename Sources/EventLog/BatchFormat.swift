@@ -8,10 +8,11 @@ import Time
 ///     lock                        locked by the writer (flock), contains the writer's process number
 ///     00000000000000000001.log    segments, named by their first sequence, 20 digits
 ///
-/// A segment is a sequence of batches without gaps. A batch is a header, a cursor and a body. Integers are little-endian:
+/// A segment is a sequence of batches without gaps. A batch is a header, a cursor and a body. Integers are
+/// little-endian:
 ///
 ///     offset  bytes
-///          0      8  magic, 0x89 "BELFRY" 0x0A: never part of UTF-8 text, so never inside a body
+///          0      8  magic, 0x89 "BELFRY" 0x0A: never inside a body, whose lines end with }
 ///          8      4  CRC-32C of bytes 12 to 63
 ///         12      2  format version
 ///         14      2  kind: 0 batch, 1 opening
@@ -27,9 +28,9 @@ import Time
 ///         64      -  the cursor: for each entry, ordered by name, the name's length (2), its UTF-8, a sequence (8)
 ///          -      -  the body: `count` lines
 ///
-/// The header has its own CRC, so its lengths can be trusted before the body is read. Only the last batch can be torn, by
-/// a write that was interrupted: the file is too short, or pages of it were never written and are zeros. All other wrong
-/// bytes are damage, even in the last batch.
+/// The header has its own CRC, so its lengths can be trusted before the body is read. Only the last batch can be torn,
+/// by a write that was interrupted: the file is too short, or pages of it were never written and are zeros. All other
+/// wrong bytes are damage, even in the last batch.
 ///
 /// The first batch of a segment is its **opening**: it has no events, but the cursor and `now` of the whole log so far.
 /// So a writer opens a log by reading only the last segment, and old segments can be removed. The opening is written in
@@ -119,7 +120,7 @@ extension FixedHeader {
             return .wrong("the bytes are not the beginning of a batch")
         }
         guard unsafe bytes.word(8, UInt32.self) == crc(ofHeader: bytes) else {
-            return .wrong("CRC of the header differs")
+            return .wrong("the CRC does not match the header")
         }
         let version = unsafe bytes.word(12, UInt16.self)
         guard version == BatchFormat.version else { return .otherVersion(Int(version)) }
@@ -143,7 +144,7 @@ extension FixedHeader {
 }
 
 extension LogIdentity {
-    /// A digest of the identity. Each batch stores it, so that a segment of another log is recognised.
+    /// A digest of the identity. Each batch stores this digest, so that a segment of another log is recognised.
     var digest: UInt64 { high ^ low }
 }
 

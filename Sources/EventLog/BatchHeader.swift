@@ -4,11 +4,11 @@ import Time
 package struct BatchHeader: Hashable, Sendable {
     /// The first event's sequence; in a batch without events, the sequence of the next event.
     package var firstSequence: UInt64
-    /// The number of events. A batch without events only advances the cursor and `now`.
+    /// The number of events. A batch without events only changes the cursor or `now`.
     package var count: Int
     /// When the batch was made. No later batch of the log has an earlier time.
     package var now: Instant
-    /// The cursor entries that this batch advances.
+    /// The cursor entries that this batch changes. An entry of 0 removes its name from the log's cursor.
     package var cursor: Cursor
     /// The size of the events. Each event is a JSON object and a line feed.
     package var bodyBytes: Int

@@ -1,6 +1,7 @@
-/// For each upstream log or producer, by name: the last sequence that was processed.
+/// Numbers by name, which say how far the stage of a log has come in its input. The number of an upstream log is the
+/// last sequence that was processed. The host also stores other numbers, such as the positions of producers.
 ///
-/// A batch's cursor has only the entries that the batch advances. A log's cursor combines the cursors of all its
+/// A batch's cursor has only the entries that the batch changes. A log's cursor combines the cursors of all its
 /// batches.
 package struct Cursor: Hashable, Sendable {
     package var positions: [String: UInt64]

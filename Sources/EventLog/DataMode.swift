@@ -16,7 +16,7 @@ package struct DataMode: Hashable, Sendable {
     /// Ignores bits outside `0o777`.
     package init(folders: UInt32) { self.folders = folders & 0o777 }
 
-    /// The mode for new files in an existing folder: the folder's own mode.
+    /// The mode for new files in an existing folder: the folder's own mode; ``owner`` if that mode cannot be read.
     package init(of folder: String) {
         self.init(folders: DataMode.status(of: folder)?.st_mode ?? DataMode.owner.folders)
     }
@@ -34,20 +34,21 @@ package struct DataMode: Hashable, Sendable {
             // Another process may have made the file in between.
             return unsafe errno == EEXIST && !isExclusive ? Glibc.open(path, flags, 0o600) : -1
         }
-        unsafe settle(file, files, String(cString: path))
+        unsafe setModeAndOwner(file, files, String(cString: path))
         return file
     }
 
     /// Like `mkdir`, but with the mode ``folders``.
     package func makeFolder(_ path: String) -> CInt {
         guard unsafe mkdir(path, 0o700) == 0 else { return -1 }
-        settleFolder(path)
+        setFolderMode(path)
         return 0
     }
 
     /// Makes a folder and its missing parents.
     ///
-    /// - Returns: The `errno` of a failed call; nil if the folder exists now, or if a file has its name.
+    /// - Returns: The `errno` of a failed call; nil if the folder exists now, if a file has its name, or if the path is
+    ///   empty.
     package func makeFolders(_ path: String) -> CInt? {
         guard !path.isEmpty, makeFolder(path) != 0, errno != EEXIST else { return nil }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return errno }
@@ -56,21 +57,21 @@ package struct DataMode: Hashable, Sendable {
     }
 
     /// Sets the mode of a new folder.
-    package func settleFolder(_ path: String) {
+    package func setFolderMode(_ path: String) {
         let folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { return }
         defer { close(folder) }
-        settle(folder, folders, path)
+        setModeAndOwner(folder, folders, path)
     }
 
     /// Sets the mode of a new socket's file. A user who may write to the file may connect to the socket.
-    package func settleSocket(_ path: String) { unsafe chmod(path, files) }
+    package func setSocketMode(_ path: String) { unsafe chmod(path, files) }
 
     /// Sets the mode, because the umask may have changed it. If root made the file in another user's folder, as with
-    /// `sudo belfry log repair`, that user becomes the owner of the file. Otherwise that user could not use the file.
+    /// `sudo belfry log repair`, that user becomes the owner, because otherwise that user could not use the file.
     ///
     /// Errors are ignored, because not all file systems have modes. `belfry doctor` reports wide modes.
-    private func settle(_ file: CInt, _ mode: UInt32, _ path: String) {
+    private func setModeAndOwner(_ file: CInt, _ mode: UInt32, _ path: String) {
         var status = stat()
         guard unsafe fstat(file, &status) == 0 else { return }
         if status.st_mode & 0o777 != mode { fchmod(file, status.st_mode & 0o7000 | mode) }

@@ -2,7 +2,8 @@ import Glibc
 
 /// What is wrong with a log.
 package enum EventLogError: Error, Hashable, Sendable {
-    /// Bytes of the log have changed after they were written. `sequence` is the first event that cannot be read.
+    /// A file of the log was changed after Belfry wrote it, or a part of the log is missing. `sequence` is the first
+    /// event that is affected.
     case damaged(file: String, offset: UInt64, sequence: UInt64, reason: String)
     /// Another writer has the log open.
     case alreadyOpen(name: String, directory: String, process: Int32?)
@@ -62,14 +63,14 @@ extension EventLogError: CustomStringConvertible {
         case .full: "make room, or raise the quota or limit"
         case .failed: "check the folder's owner, mode and disk"
         case .syncFailed: "check the disk, then start again: the log continues after the last batch on the disk"
-        case .tooLarge: "send fewer or smaller events at once"
+        case .tooLarge: "send fewer or smaller events at once, or use shorter names"
         case .unsupportedFormat: "this version of Belfry reads format \(BatchFormat.version)"
         case .gone(_, _, let first): "start at sequence \(first), or from a snapshot"
         case .invalidName: "use 1 to 64 characters of A-Z a-z 0-9 . _ - and no dot at the beginning"
         case .notALog: "check the path"
         case .withoutManifest(let directory):
-            "restore log.json from a copy, or run 'belfry log repair \(directory)', which may find the log's identity in "
-                + "other files"
+            "restore log.json from a copy, or run 'belfry log repair \(directory)', which may find the log's identity "
+                + "in other files"
         case .wrongSettings:
             "restore the file from a copy, or remove only this file: then the pipeline file's settings apply to the "
                 + "whole log"

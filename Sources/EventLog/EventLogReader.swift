@@ -55,13 +55,13 @@ package final class EventLogReader {
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``, again on each further call;
     ///   ``EventLogError/gone(directory:sequence:first:)`` if the next segment was removed.
     package func next(through last: UInt64 = .max) throws(EventLogError) -> Batch? {
-        guard let batch = try unsafe nextBatch(body: true, through: last) else { return nil }
+        guard let batch = try unsafe nextBatch(withBody: true, through: last) else { return nil }
         return unsafe Batch(header: batch.header, body: batch.body)
     }
 
     /// The next batch's header; nil at the end of the log so far. Skips the body without checking its CRC.
     package func nextHeader() throws(EventLogError) -> BatchHeader? {
-        try unsafe nextBatch(body: false, through: .max)?.header
+        try unsafe nextBatch(withBody: false, through: .max)?.header
     }
 
     /// Blocks until there may be more batches. Call this when ``next(through:)`` has returned nil, and afterwards call
@@ -90,9 +90,9 @@ package final class EventLogReader {
 }
 
 extension EventLogReader {
-    private func nextBatch(body: Bool, through last: UInt64) throws(EventLogError) -> SegmentBatch? {
+    private func nextBatch(withBody: Bool, through last: UInt64) throws(EventLogError) -> SegmentBatch? {
         while let segment = try openedSegment() {
-            let found = try unsafe segment.peek(body: body && start == nil)
+            let found = try unsafe segment.peek(withBody: withBody && start == nil)
             if case .batch(let batch) = unsafe found {
                 if unsafe batch.isOpening || start?.isAfter(batch.header) == true {
                     unsafe segment.consume(batch)
@@ -115,7 +115,7 @@ extension EventLogReader {
     /// After the reader has reached the end of a segment, the writer may append to the segment and then begin the next
     /// one. So the reader first only notes that a next segment exists. It opens the next segment when it reaches the
     /// end of this segment again.
-    private func advance(past segment: SegmentReader, _ found: SegmentReader.Found) throws(EventLogError) -> Bool {
+    private func advance(past segment: SegmentReader, _ found: SegmentReader.Finding) throws(EventLogError) -> Bool {
         if isSegmentFinal {
             if case .unfinished(let reason) = unsafe found {
                 throw segment.damaged("\(reason), but a later segment exists")
@@ -197,7 +197,7 @@ extension LogDirectory {
         }
     }
 
-    /// The last segment whose opening is earlier than `time`; else the first segment.
+    /// The last segment whose opening is earlier than `time`; the first segment if no opening is earlier.
     private func segment(at time: Instant, among segments: [UInt64], _ identity: LogIdentity) throws(EventLogError)
         -> UInt64
     {
@@ -205,7 +205,7 @@ extension LogDirectory {
         while low < high {
             let middle = (low + high) / 2
             let reader = try SegmentReader(self, segments[middle], identity)
-            if case .batch(let opening) = try unsafe reader.peek(body: false), unsafe opening.header.now < time {
+            if case .batch(let opening) = try unsafe reader.peek(withBody: false), unsafe opening.header.now < time {
                 low = middle + 1
             } else {
                 high = middle

@@ -73,8 +73,8 @@ import Time
     /// How many batches were appended since the log was opened.
     package var batches: UInt64 { commit.batches }
 
-    /// How many of ``batches`` the log's policy promises to keep. Unlike ``durableSequence`` this counts batches without
-    /// events, too.
+    /// How many of ``batches`` the log's policy promises to keep. Unlike ``durableSequence`` this counts batches
+    /// without events, too.
     package var durableBatches: UInt64 { commit.durableBatches }
 
     /// Sets the callback for durable batches.
@@ -91,21 +91,21 @@ import Time
     /// to begin a new segment.
     ///
     /// - Parameters:
-    ///   - body: `count` JSON objects, each with a line feed. Empty if only the cursor or `now` advance.
-    ///   - cursor: The cursor entries that this batch advances.
+    ///   - body: `count` JSON objects, each with a line feed. Empty if only the cursor or `now` changes.
+    ///   - cursor: The cursor entries that this batch changes.
     ///   - now: Not earlier than ``lastNow``.
     /// - Returns: The sequence of the first event; without events the sequence of the next event.
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)``,
     ///   ``EventLogError/failed(operation:file:errno:)`` or ``EventLogError/tooLarge(_:bytes:bytesMax:)`` with nothing
     ///   appended; ``EventLogError/syncFailed(file:errno:)`` on every call after a failed `fdatasync`.
     package func append(
-        _ body: UnsafeRawBufferPointer, count: Int, cursor advance: Cursor = Cursor(), now: Instant
+        _ body: UnsafeRawBufferPointer, count: Int, cursor changes: Cursor = Cursor(), now: Instant
     ) throws(EventLogError) -> UInt64 {
         try check()
         precondition(now >= lastNow, "the batch's now (\(now)) is earlier than the last batch's (\(lastNow))")
         try unsafe EventLines.check(body, count: count)
         let batch = unsafe NewBatch(
-            body: body, count: count, cursor: advance, cursorBytes: try advance.encoded(), now: now)
+            body: body, count: count, cursor: changes, cursorBytes: try changes.encoded(), now: now)
         try unsafe rollIfFull(batch.bytes)
         do { try unsafe logEnd.write(batch, to: segment, write) } catch {
             cutBack()
@@ -136,7 +136,7 @@ import Time
         try commit.flush()
     }
 
-    /// A function that does the same as ``flush()`` on any thread.
+    /// A function that waits like ``flush()`` and can be called on any thread. It does not call ``check()``.
     package var flushing: @Sendable () throws -> Void {
         { [commit] in try commit.flush() }
     }

@@ -4,17 +4,18 @@ import Time
 extension EventLogs {
     /// Reads a whole log and reports what is wrong with it.
     ///
-    /// Checks the name in `log.json`, every CRC, that sequences have no gaps, that `now` and the cursor never go back, that
-    /// the cursor is not beyond the end of the upstream log, that each batch has as many lines as its header says, and
-    /// that each line begins with `{` and ends with `}`. The log must also reach as far as its snapshots and its index.
+    /// Checks the name and the identity in `log.json`, every CRC, that sequences have no gaps, that `now` and the
+    /// cursor never go back, that the cursor is not beyond the end of the upstream log, that each batch has as many
+    /// lines as its header says, and that each line begins with `{` and ends with `}`. The log must also reach as far
+    /// as its snapshots and its index. Segments must not be missing at the beginning, unless retention removed them.
     ///
-    /// After damage, the verification continues at the next intact batch. A batch that is being written at the moment
-    /// counts as torn.
+    /// After damage, the verification continues at the next intact batch header. A batch that is being written at the
+    /// moment counts as torn.
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
     ///   - checks: Checks of the files beside the log. They only run for a sound log.
-    ///   - progress: Called after each batch.
+    ///   - progress: Called after each batch, and after each damaged part.
     /// - Throws: ``EventLogError/notALog(directory:)``, and errors that prevent reading the log.
     package static func verify(
         directory: String, checks: [any LogCheck] = [], progress: (VerifyReport) -> Void = { _ in }
@@ -52,6 +53,7 @@ package struct VerifyReport: Hashable, Sendable {
     }
 
     package var segments = 0
+    /// Batches with right CRCs, without the openings.
     package var batches: UInt64 = 0
     /// Events in batches with right CRCs.
     package var events: UInt64 = 0
@@ -198,7 +200,8 @@ private struct Verification {
             (start, sequence) = (end, sequence + 1)
         }
         if unsafe start != body.count || sequence != batch.header.nextSequence {
-            let reason = unsafe "\(sequence - batch.header.firstSequence) lines for \(batch.header.count) events"
+            let lines = unsafe sequence - batch.header.firstSequence
+            let reason = unsafe "the batch has \(lines) lines, but its header says \(batch.header.count) events"
             unsafe note(segment.file.path, segment.offset, batch.header.firstSequence, reason)
         }
     }

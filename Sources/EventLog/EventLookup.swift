@@ -14,6 +14,7 @@ package final class EventLookup {
     /// The segments whose files are open.
     private var open: Set<UInt64> = []
 
+    /// If more segments are open, their files are closed.
     private static let openMax = 64
 
     /// - Parameter directory: The log's own folder. It may be made later.
@@ -71,7 +72,7 @@ final class SegmentLookup {
         var offset: UInt64
     }
 
-    private struct Open {
+    private struct BufferedFile {
         let file: OpenFile
         let buffer = ReadBuffer()
     }
@@ -79,7 +80,7 @@ final class SegmentLookup {
     private let path: String
     private let first: UInt64
     private let identity: LogIdentity
-    private var opened: Open?
+    private var opened: BufferedFile?
     /// The remembered batches, in the order of their offsets. The first one is the first batch of the segment.
     private var batchStarts: [BatchStart]
     /// For each large batch, by the batch's offset: the offset in the body of each ``lineStep``th line.
@@ -187,7 +188,7 @@ extension SegmentLookup {
         let open = try open()
         let reader = SegmentReader(
             open.file, first: first, identity: identity, buffer: open.buffer, start: (start.offset, start.sequence))
-        _ = try unsafe reader.peek(body: false)
+        _ = try unsafe reader.peek(withBody: false)
     }
 
     /// The first header from an offset on.
@@ -197,9 +198,9 @@ extension SegmentLookup {
         return try reader.nextHeader(from: offset)
     }
 
-    private func open() throws(EventLogError) -> Open {
+    private func open() throws(EventLogError) -> BufferedFile {
         if let opened { return opened }
-        let open = Open(file: try OpenFile(path, O_RDONLY))
+        let open = BufferedFile(file: try OpenFile(path, O_RDONLY))
         opened = open
         return open
     }
@@ -222,7 +223,7 @@ extension SegmentLookup {
             unsafe batch = try body(of: header, at: offset)
         }
         guard unsafe CRC32C.checksum(batch) == header.bodyCRC else {
-            throw damaged(header, at: offset, "CRC of the events differs")
+            throw damaged(header, at: offset, "the CRC does not match the events")
         }
         return try unsafe line(number, in: batch, header, at: offset)
     }
@@ -253,7 +254,7 @@ extension SegmentLookup {
         let start = offset + UInt64(BatchFormat.headerBytes) + UInt64(header.cursorBytes)
         let body = try open.file.bytes(Int(header.bodyBytes), at: start)
         guard CRC32C.checksum(body[...]) == header.bodyCRC else {
-            throw damaged(header, at: offset, "CRC of the events differs")
+            throw damaged(header, at: offset, "the CRC does not match the events")
         }
         var (found, line, position): ([UInt32], Int, Int?) = ([], 0, 0)
         while let start = position, start < body.count {
@@ -274,7 +275,7 @@ extension SegmentLookup {
         var start = 0
         for _ in 0..<number { start = unsafe EventLines.end(ofLineAt: start, in: lines) ?? lines.count }
         guard let end = unsafe EventLines.end(ofLineAt: start, in: lines) else {
-            throw damaged(header, at: offset, "line \(number) of the events is missing")
+            throw damaged(header, at: offset, "the batch has fewer lines than its header says")
         }
         return unsafe UnsafeRawBufferPointer(rebasing: lines[start..<(end - 1)])
     }

@@ -30,7 +30,7 @@ final class GroupCommit: Sendable {
     private let isScheduled = Atomic(false)
     private let hasFailed = Atomic(false)
 
-    /// - Parameter sequence: The log's last sequence, which must be durable.
+    /// - Parameter sequence: The log's last sequence. It counts as durable.
     init(_ file: OpenFile, sequence: UInt64, policy: SyncPolicy, calls: FileCalls) {
         let position = Position(batches: 0, sequence: sequence)
         self.policy = policy

@@ -34,10 +34,11 @@ package final class ImportFolder {
     func temporaryFolder(for name: String) throws -> LogDirectory {
         let final = LogDirectory(path: target + "/" + name)
         if try OpenFile.ifPresent(final.manifestPath) != nil {
-            throw LogImportError("\(final.path) is a log already", isExisting: true)
+            throw LogImportError("\(final.path) is a log already: choose another folder", isNameTaken: true)
         }
         guard try LogDirectory.entries(of: final.path).isEmpty else {
-            throw LogImportError("\(final.path) exists already and is not empty", isExisting: true)
+            let reason = "\(final.path) exists already and is not empty: choose another folder"
+            throw LogImportError(reason, isNameTaken: true)
         }
         guard !names.contains(name) else { throw LogImportError("the log \(name) was imported already") }
         names.append(name)

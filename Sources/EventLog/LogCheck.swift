@@ -4,7 +4,8 @@ import Time
 ///
 /// ``EventLogs/verify(directory:checks:progress:)`` runs the check after reading the log.
 package protocol LogCheck {
-    /// Whether the check is of a cache, which is rebuilt when it is wrong. Then the problems count only as notes.
+    /// Whether the checked files are a cache, which is rebuilt when it is wrong. The problems of a cache are only
+    /// notes.
     var checksCache: Bool { get }
 
     /// - Returns: The problems that were found.

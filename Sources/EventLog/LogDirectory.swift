@@ -24,7 +24,7 @@ struct LogDirectory: Sendable {
         for part in path.split(separator: "/") {
             current += "/" + part
             if uninterrupted({ unsafe calls.makeFolder(current) }) == 0 {
-                (mode ?? DataMode(of: parent)).settleFolder(current)
+                (mode ?? DataMode(of: parent)).setFolderMode(current)
                 try LogDirectory(path: parent, calls: calls).synchronize()
             } else if errno != EEXIST {
                 throw .lastFailure("create", current)

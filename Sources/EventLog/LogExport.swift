@@ -4,8 +4,8 @@ import Time
 /// Writes logs as lines of JSON. ``LogImport`` makes the same logs from them.
 ///
 /// - `{"log":"matches","identity":"<uuid>","format":1,"upstream":{"log":"changes","identity":"<uuid>"}}` begins a log.
-///   `upstream` is missing for a source's log. `"tokens":"masked"` says that an ``ExportMask`` was used: then the events
-///   are changed, and there are no snapshots.
+///   `upstream` is missing for a source's log. `"tokens":"masked"` says that an ``ExportMask`` was used: then the
+///   events are changed, and there are no snapshots.
 /// - `{"settings":{…}}` is a line of `settings.ndjson`.
 /// - `{"snapshot":"<file name>","part":"<Base64>"}` is a part of a snapshot. Snapshots are only exported when the first
 ///   events of the log or of its upstream log are gone, because a replay needs them then.

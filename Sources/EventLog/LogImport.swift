@@ -103,7 +103,7 @@ package final class LogImport {
             throw LogImportError("the settings of \(manifest.name) belong to log \(other)")
         }
         guard settings.firstWrongLine != nil else { return false }
-        guard isCut else { throw LogImportError("the CRC of the settings of \(manifest.name) differs") }
+        guard isCut else { throw LogImportError("the CRC does not match the settings of \(manifest.name)") }
         settings.lines = []
         return true
     }
@@ -158,7 +158,9 @@ package final class LogImport {
 package struct LogImportError: Error, Hashable, CustomStringConvertible {
     package var description: String
     /// Whether a log or a folder with files already has the name of the new log.
-    package var isExisting = false
+    package var isNameTaken = false
 
-    package init(_ reason: String, isExisting: Bool = false) { (description, self.isExisting) = (reason, isExisting) }
+    package init(_ reason: String, isNameTaken: Bool = false) {
+        (description, self.isNameTaken) = (reason, isNameTaken)
+    }
 }

@@ -12,7 +12,7 @@ package final class LogRepair {
     private let log: LogDirectory
     private let manifest: LogManifest
     private let lock: WriterLock
-    /// The new contents of `settings.ndjson`; nil if the file stays.
+    /// The new contents of `settings.ndjson`; nil if the file does not change.
     private let settings: SettingsFile?
 
     /// Reads the whole log and changes nothing.
@@ -131,7 +131,7 @@ private struct SettingsCut {
             note = try UpstreamNote.read(directory: log.path)
             file = try SettingsFile.read(logDirectory: log.path)
         } catch {
-            guard error.isOfSmallFile else { throw error }
+            guard error.meansDamage else { throw error }
             return nil
         }
         let last = note.map { cursor.positions[$0.log] ?? 0 } ?? lastSequence
@@ -145,7 +145,7 @@ private struct SettingsCut {
 }
 
 extension EventLogError {
-    fileprivate var isOfSmallFile: Bool {
+    fileprivate var meansDamage: Bool {
         switch self {
         case .damaged, .wrongSettings: true
         default: false

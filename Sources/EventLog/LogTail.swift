@@ -23,7 +23,7 @@ struct LogTail {
         let reader = SegmentReader(file, first: first, identity: identity)
         let (last, torn) = try LogTail.read(reader)
         bytes = reader.offset
-        state = bytes > 0 ? last : try LogTail.before(reader, directory, segments.last, identity)
+        state = bytes > 0 ? last : try LogTail.stateBefore(reader, directory, segments.last, identity)
         recovery = try LogTail.cut(file, at: bytes, torn, options.calls)
         if options.sync == .never { return }
         try directory.synchronize()
@@ -45,8 +45,8 @@ struct LogTail {
         }
     }
 
-    /// The state before a segment without an opening: its first write was interrupted.
-    private static func before(
+    /// The log's state before a segment that has no opening, because it is new or its first write was interrupted.
+    private static func stateBefore(
         _ reader: SegmentReader, _ directory: LogDirectory, _ previous: UInt64?, _ identity: LogIdentity
     ) throws(EventLogError) -> State {
         guard let previous else {

@@ -4,8 +4,8 @@ import Time
 extension EventLogWriter {
     /// Removes the oldest segments that hold no event from `sequence` on; never the last segment.
     ///
-    /// An interruption at any moment leaves a log without gaps. A reader inside a removed segment can read it to its end;
-    /// a reader that has to open it throws ``EventLogError/gone(directory:sequence:first:)``.
+    /// An interruption at any moment leaves a log without gaps. A reader inside a removed segment can read it to its
+    /// end; a reader that has to open it throws ``EventLogError/gone(directory:sequence:first:)``.
     ///
     /// - Returns: The removed segments.
     /// - Throws: If the disk fails. Segments removed until then stay removed.

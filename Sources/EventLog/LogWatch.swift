@@ -32,7 +32,8 @@ final class LogWatch {
         return false
     }
 
-    /// Watches the folder, or its nearest existing parent. True if the folder itself is watched now, but was not before.
+    /// Watches the folder, or its nearest existing parent. True if the folder itself is watched now, but was not
+    /// before.
     private func beginWatching() throws(EventLogError) -> Bool {
         if watched != nil { return false }
         var candidate = directory

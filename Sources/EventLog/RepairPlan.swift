@@ -15,10 +15,10 @@ package struct RepairPlan: Hashable, Sendable {
     package var damage: VerifyReport.Problem?
     /// A torn last batch. Opening the log would cut it off, too.
     package var tornTail: VerifyReport.Problem?
-    /// What is wrong with `log.json`; nil if it is right. The repair makes it again from other files.
+    /// What is wrong with `log.json`; nil if it is right. The repair makes `log.json` again from other files.
     package var manifestProblem: String?
-    /// Sequences at the beginning that are missing, although retention did not remove them. The repair notes that the log
-    /// begins after them.
+    /// Sequences at the beginning that are missing, although retention did not remove them. The repair notes that the
+    /// log begins after them.
     package var missingAtStart: ClosedRange<UInt64>?
     /// The files to cut, oldest first.
     package var cuts: [Cut] = []

@@ -28,7 +28,7 @@ struct RepairScan {
         for (index, first) in segments.enumerated() {
             let rest = segments[index...]
             if let previous, previous.nextSequence != first {
-                try stop(at: previous.problem(previous.gap(to: first)), previous, keeping: nil, cutting: rest)
+                try planCut(at: previous.problem(previous.gap(to: first)), previous, keeping: nil, cutting: rest)
                 return
             }
             let segment = try SegmentReader(
@@ -40,7 +40,7 @@ struct RepairScan {
                 guard offset > 0 || index > 0 || first == 1 else {
                     throw segment.damaged("\(reason), and the log's cursor before it is unknown")
                 }
-                try stop(at: damage, segment, keeping: offset, cutting: rest)
+                try planCut(at: damage, segment, keeping: offset, cutting: rest)
                 return
             }
             plan.keptThrough = segment.nextSequence - 1
@@ -71,7 +71,7 @@ struct RepairScan {
     }
 
     /// Plans the cut at the first damage, and counts the lost events.
-    private mutating func stop(
+    private mutating func planCut(
         at damage: VerifyReport.Problem, _ segment: SegmentReader, keeping offset: UInt64?,
         cutting rest: ArraySlice<UInt64>
     ) throws(EventLogError) {
@@ -83,12 +83,12 @@ struct RepairScan {
             let kept = isCut && (offset ?? 0 > 0 || first == 1) ? offset : nil
             let segment = try SegmentReader(log, first, identity, buffer: buffer)
             plan.cuts.append(try cut(segment.file, keeping: kept))
-            try count(segment, from: isCut ? offset ?? 0 : 0)
+            try countLostEvents(in: segment, from: isCut ? offset ?? 0 : 0)
         }
         if let last = plan.lostThrough, last <= plan.keptThrough { plan.lostThrough = nil }
     }
 
-    private mutating func count(_ segment: SegmentReader, from offset: UInt64) throws(EventLogError) {
+    private mutating func countLostEvents(in segment: SegmentReader, from offset: UInt64) throws(EventLogError) {
         var position = offset
         while let (found, header) = try segment.nextHeader(from: position) {
             let last = header.firstSequence + UInt64(header.count) - 1

@@ -65,7 +65,7 @@ struct SegmentHead {
 
     init(_ log: LogDirectory, _ first: UInt64, _ identity: LogIdentity) throws(EventLogError) {
         let reader = try SegmentReader(log, first, identity)
-        while firstNow == nil, case .batch(let batch) = try unsafe reader.peek(body: false) {
+        while firstNow == nil, case .batch(let batch) = try unsafe reader.peek(withBody: false) {
             if unsafe batch.isOpening { opening = unsafe batch.header.now } else { firstNow = unsafe batch.header.now }
             unsafe reader.consume(batch)
         }

@@ -3,12 +3,13 @@ import Time
 
 /// Reads the batches of one segment, and distinguishes torn batches from damage.
 final class SegmentReader {
-    @unsafe enum Found {
+    @unsafe enum Finding {
         /// A whole batch; ``consume(_:)`` moves on to the next one.
         case batch(SegmentBatch)
         /// The file ends between two batches.
         case end
-        /// The file ends in a batch whose writing was interrupted; see ``SegmentReader/tear(_:)``.
+        /// The file ends in a batch that is being written, or whose writing was interrupted; see
+        /// ``SegmentReader/reasonForTear(_:)``.
         case unfinished(String)
     }
 
@@ -49,20 +50,20 @@ final class SegmentReader {
 
     /// Finds the next batch without moving on.
     ///
-    /// - Parameter body: Whether to read the body and check its CRC.
+    /// - Parameter withBody: Whether to read the body and check its CRC.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` for wrong bytes that are not a torn batch.
-    func peek(body: Bool = true) throws(EventLogError) -> Found {
-        var look = try unsafe look(body: body)
+    func peek(withBody: Bool = true) throws(EventLogError) -> Finding {
+        var look = try unsafe look(withBody: withBody)
         if unsafe look.mayBeStale {
             buffer.drop()
-            unsafe look = try self.look(body: body)
+            unsafe look = try self.look(withBody: withBody)
         }
         switch unsafe look {
         case .batch(let batch): return unsafe .batch(batch)
         case .end: return unsafe .end
         case .short(let reason): return unsafe .unfinished(reason)
         case .wrong(let reason, let suspect):
-            guard let tear = try tear(suspect) else { throw damaged(reason) }
+            guard let tear = try reasonForTear(suspect) else { throw damaged(reason) }
             return unsafe .unfinished(tear)
         }
     }
@@ -75,7 +76,7 @@ final class SegmentReader {
 
     /// Skips all whole batches without reading their bodies.
     func skipToEnd() throws(EventLogError) {
-        while case .batch(let batch) = try unsafe peek(body: false) { unsafe consume(batch) }
+        while case .batch(let batch) = try unsafe peek(withBody: false) { unsafe consume(batch) }
     }
 
     /// Moves on to the next intact header after damage. Returns false if there is no such header.
@@ -129,8 +130,8 @@ extension SegmentReader {
         }
     }
 
-    private func look(body: Bool) throws(EventLogError) -> Look {
-        let start = try unsafe bytes(BatchFormat.headerBytes, at: offset, body: body)
+    private func look(withBody: Bool) throws(EventLogError) -> Look {
+        let start = try unsafe bytes(BatchFormat.headerBytes, at: offset, withBody: withBody)
         if unsafe start.isEmpty { return unsafe .end }
         guard start.count == BatchFormat.headerBytes else {
             return unsafe .wrong("the bytes are not the beginning of a batch", .shortHeader(Array(start)))
@@ -140,14 +141,14 @@ extension SegmentReader {
         case .otherVersion(let version): throw .unsupportedFormat(file: file.path, version: version)
         case .header(let fixed):
             try check(fixed)
-            return try unsafe look(behind: fixed, body: body)
+            return try unsafe look(behind: fixed, withBody: withBody)
         }
     }
 
-    private func look(behind fixed: FixedHeader, body: Bool) throws(EventLogError) -> Look {
-        let needed = fixed.batchBytes - (body ? 0 : Int(fixed.bodyBytes))
-        let batch = try unsafe bytes(needed, at: offset, body: body)
-        let present = body || batch.count < needed ? batch.count : try bytesPresent(of: fixed)
+    private func look(behind fixed: FixedHeader, withBody: Bool) throws(EventLogError) -> Look {
+        let needed = fixed.batchBytes - (withBody ? 0 : Int(fixed.bodyBytes))
+        let batch = try unsafe bytes(needed, at: offset, withBody: withBody)
+        let present = withBody || batch.count < needed ? batch.count : try bytesPresent(of: fixed)
         guard present == fixed.batchBytes else {
             return unsafe .short("\(present) of a batch's \(fixed.batchBytes) bytes")
         }
@@ -156,11 +157,12 @@ extension SegmentReader {
         guard unsafe CRC32C.checksum(cursorBytes) == fixed.cursorCRC, let cursor = unsafe Cursor(encoded: cursorBytes)
         else {
             return unsafe .wrong(
-                "CRC of the cursor differs", .content(fixed, part(BatchFormat.headerBytes..<cursorEnd)))
+                "the CRC does not match the cursor", .content(fixed, part(BatchFormat.headerBytes..<cursorEnd)))
         }
         let bodyBytes = unsafe UnsafeRawBufferPointer(rebasing: batch[cursorEnd...])
-        guard unsafe !body || CRC32C.checksum(bodyBytes) == fixed.bodyCRC else {
-            return unsafe .wrong("CRC of the events differs", .content(fixed, part(cursorEnd..<fixed.batchBytes)))
+        guard unsafe !withBody || CRC32C.checksum(bodyBytes) == fixed.bodyCRC else {
+            return unsafe .wrong(
+                "the CRC does not match the events", .content(fixed, part(cursorEnd..<fixed.batchBytes)))
         }
         return unsafe .batch(SegmentBatch(header: BatchHeader(fixed, cursor), body: bodyBytes, fixed: fixed))
     }
@@ -174,7 +176,7 @@ extension SegmentReader {
         }
         guard fixed.now >= lastNow else { throw damaged("time goes back from \(lastNow) to \(fixed.now)") }
         guard (fixed.kind == .opening) == (offset == 0) else {
-            throw damaged(offset == 0 ? "the segment has no opening" : "an opening inside a segment")
+            throw damaged(offset == 0 ? "the segment has no opening" : "the segment has a second opening")
         }
     }
 
@@ -192,11 +194,13 @@ extension SegmentReader {
     /// As many bytes as asked for, or fewer at the end of the file. They are valid until the segment is read
     /// again.
     func bytes(_ count: Int, at offset: UInt64) throws(EventLogError) -> UnsafeRawBufferPointer {
-        try unsafe bytes(count, at: offset, body: true)
+        try unsafe bytes(count, at: offset, withBody: true)
     }
 
-    private func bytes(_ count: Int, at offset: UInt64, body: Bool) throws(EventLogError) -> UnsafeRawBufferPointer {
-        try unsafe buffer.bytes(count, at: offset, of: file, ahead: body ? 256 << 10 : 8 << 10)
+    private func bytes(
+        _ count: Int, at offset: UInt64, withBody: Bool
+    ) throws(EventLogError) -> UnsafeRawBufferPointer {
+        try unsafe buffer.bytes(count, at: offset, of: file, ahead: withBody ? 256 << 10 : 8 << 10)
     }
 
     /// The first intact header of this log from an offset on.

@@ -9,7 +9,7 @@ import Time
 /// or both members. Without a CRC a file is not checked.
 package struct SettingsFile: Hashable, Sendable {
     package struct Line: Hashable, Sendable {
-        /// The last upstream event before the settings apply.
+        /// The last upstream event before the settings apply; for a source, the last event of its own log.
         package var after: UInt64
         /// The `now` of the log's last batch before the settings apply.
         package var now: Instant
@@ -66,7 +66,8 @@ package struct SettingsFile: Hashable, Sendable {
         guard let file = try OpenFile.ifPresent(path) else { return nil }
         let size = try file.size()
         guard size <= bytesMax else {
-            throw .wrongSettings(file: path, line: 1, reason: "\(size) bytes are more than Belfry ever writes")
+            let reason = "the file has \(size) bytes; Belfry reads at most \(bytesMax)"
+            throw .wrongSettings(file: path, line: 1, reason: reason)
         }
         guard size > 0 else { return nil }
         let bytes = try file.bytes(Int(size), at: 0)

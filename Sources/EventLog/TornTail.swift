@@ -1,8 +1,8 @@
 /// Distinguishes a torn last batch from damage.
 ///
-/// A batch is written with one `pwritev`, so a crash leaves a file that ends inside the batch. After a power failure the
-/// file may have its full length, but some pages were never written: they read as zeros, like space that the file system
-/// allocated in advance. All other wrong bytes are damage.
+/// A batch is written with one `pwritev`, so a crash leaves a file that ends inside the batch. After a power failure
+/// the file may have its full length, but some pages were never written: they read as zeros, like space that the file
+/// system allocated in advance. All other wrong bytes are damage.
 extension SegmentReader {
     /// The part of the last batch that is wrong.
     enum Suspect {
@@ -16,34 +16,37 @@ extension SegmentReader {
     /// Why a wrong batch is torn; nil if it is damaged.
     ///
     /// A batch is never torn if an intact batch follows it, because cutting it off would lose durable events.
-    func tear(_ suspect: Suspect) throws(EventLogError) -> String? {
+    func reasonForTear(_ suspect: Suspect) throws(EventLogError) -> String? {
         let (size, start) = (try file.size(), offset)
         let lost: Range<UInt64>?
         switch suspect {
         case .shortHeader(let bytes):
             let isBeginning = bytes.starts(with: BatchFormat.magicBytes.prefix(bytes.count))
             if isBeginning { return "\(bytes.count) bytes of a header" }
-            lost = try lostPage(start..<size, end: size, endsInLine: false)
+            lost = try lostPage(start..<size, end: size, endsWithEvent: false)
         case .header:
             let end = start + UInt64(BatchFormat.headerBytes)
-            lost = try lostPage(start..<end, end: size, endsInLine: false)
+            lost = try lostPage(start..<end, end: size, endsWithEvent: false)
         case .content(let fixed, let part):
             let end = start + UInt64(fixed.batchBytes)
-            lost = try lostPage(part, end: end, endsInLine: fixed.bodyBytes > 0)
+            lost = try lostPage(part, end: end, endsWithEvent: fixed.bodyBytes > 0)
         }
         guard let lost, try nextHeader(from: start + 1) == nil else { return nil }
         return "bytes \(lost.lowerBound) to \(lost.upperBound - 1) were never written"
     }
 
     /// The first page of zeros in a part of a batch. The result is clipped to the batch, which ends at `end`.
-    private func lostPage(_ part: Range<UInt64>, end: UInt64, endsInLine: Bool) throws(EventLogError) -> Range<UInt64>?
-    {
+    ///
+    /// - Parameter endsWithEvent: Whether the batch ends with the line of an event, in which no byte is zero.
+    private func lostPage(
+        _ part: Range<UInt64>, end: UInt64, endsWithEvent: Bool
+    ) throws(EventLogError) -> Range<UInt64>? {
         let (size, pageBytes) = (try file.size(), TornBatch.pageBytes)
         for page in stride(from: part.lowerBound / pageBytes * pageBytes, to: part.upperBound, by: Int(pageBytes)) {
             let written = max(page, offset)..<min(page + pageBytes, size)
             let piece = written.lowerBound..<min(written.upperBound, end)
             let cannotBeZero =
-                piece.lowerBound == offset || endsInLine || piece.count > TornBatch.trailingZerosMax
+                piece.lowerBound == offset || endsWithEvent || piece.count > TornBatch.trailingZerosMax
             if cannotBeZero, try isZero(written) { return piece }
         }
         return nil

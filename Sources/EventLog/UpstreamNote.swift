@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// `upstream.json` in a log's folder: the name and identity of the log that it was made from.
+/// `upstream.json` in a log's folder: the name and identity of the log's upstream log.
 package struct UpstreamNote: Hashable, Sendable {
     package var log: String
     package var identity: LogIdentity
@@ -53,7 +53,7 @@ extension EventLogs {
             // The last segment may still be without an opening. Then the segment before it has the cursor.
             for first in segments.suffix(2) {
                 let reader = try SegmentReader(log, first, manifest.identity)
-                while case .batch(let batch) = try unsafe reader.peek(body: false) {
+                while case .batch(let batch) = try unsafe reader.peek(withBody: false) {
                     unsafe cursor.fold(batch.header.cursor)
                     unsafe reader.consume(batch)
                 }

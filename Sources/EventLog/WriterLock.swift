@@ -8,15 +8,15 @@ final class WriterLock {
         file = try OpenFile(directory.lockPath, O_RDWR | O_CREAT, calls: directory.calls)
         guard uninterrupted({ flock(file.descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
             guard errno == EWOULDBLOCK else { throw .lastFailure("lock", file.path) }
-            throw .alreadyOpen(name: name, directory: directory.path, process: try WriterLock.signature(in: file))
+            throw .alreadyOpen(name: name, directory: directory.path, process: try WriterLock.processNumber(in: file))
         }
-        try sign()
+        try writeProcessNumber()
     }
 
     /// Unlocks explicitly, because a child process that is just being started may still have a copy of the descriptor.
     deinit { _ = flock(file.descriptor, LOCK_UN) }
 
-    private func sign() throws(EventLogError) {
+    private func writeProcessNumber() throws(EventLogError) {
         var text = "\(getpid())\n"
         let count = text.utf8.count
         let written = text.withUTF8 { unsafe pwrite(file.descriptor, $0.baseAddress, $0.count, 0) }
@@ -26,7 +26,7 @@ final class WriterLock {
     }
 
     /// The process number in a lock file.
-    fileprivate static func signature(in file: OpenFile) throws(EventLogError) -> Int32? {
+    fileprivate static func processNumber(in file: OpenFile) throws(EventLogError) -> Int32? {
         let text = String(decoding: try file.bytes(32, at: 0), as: UTF8.self)
         return Int32(text.prefix { $0.isNumber })
     }
@@ -44,6 +44,6 @@ extension EventLogs {
             _ = flock(file.descriptor, LOCK_UN)
             return nil
         }
-        return errno == EWOULDBLOCK ? try WriterLock.signature(in: file) : nil
+        return errno == EWOULDBLOCK ? try WriterLock.processNumber(in: file) : nil
     }
 }

@@ -1,4 +1,4 @@
-/// The name of a member of an event: `event[.user]` reads it, `buffer.append(member: .user)` writes it.
+/// The name of a member of an event: `event[.user]` reads the member, `buffer.append(.user, name)` writes it.
 public typealias Member = StaticString
 
 /// The members of events. Other files use these constants instead of strings. ``meaning`` explains them.

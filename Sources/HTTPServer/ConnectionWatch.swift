@@ -6,10 +6,11 @@ import NIOSSL
 final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
+    /// How long the connection may have no request.
     private let wait: Duration
     private var timer: ExpiryTimer?
     private var context: ChannelHandlerContext?
-    private var heldBack: ChannelShouldQuiesceEvent?
+    private var delayedQuiesce: ChannelShouldQuiesceEvent?
     /// The number of open HTTP/2 streams; 1 for HTTP/1.
     private var exchanges = 0
     private var answersBeingWritten = 0
@@ -48,7 +49,7 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
 
     func answerEnded() {
         answersBeingWritten -= 1
-        guard answersBeingWritten == 0, let event = heldBack.take() else { return }
+        guard answersBeingWritten == 0, let event = delayedQuiesce.take() else { return }
         context?.fireUserInboundEventTriggered(event)
     }
 
@@ -61,7 +62,7 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case is ConnectionMustEnd: context.close(promise: nil)
-        case let event as ChannelShouldQuiesceEvent where answersBeingWritten > 0: heldBack = event
+        case let event as ChannelShouldQuiesceEvent where answersBeingWritten > 0: delayedQuiesce = event
         default:
             context.fireUserInboundEventTriggered(event)
             guard let event = event as? ChannelEvent, event == .inputClosed else { return }

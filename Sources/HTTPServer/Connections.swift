@@ -14,6 +14,7 @@ final class Connections: ServerChildChannel {
     let open: OpenConnections
     private let options: WebServerOptions
     private let responder: HTTPChannelHandler.Responder
+    /// How new connections are set up: HTTP/1 in clear, or HTTP/2 and HTTP/1 over TLS.
     private let kind: Mutex<any ServerChildChannel>
 
     init(_ options: WebServerOptions, _ responder: @escaping HTTPChannelHandler.Responder) {

@@ -24,7 +24,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     private var isInputClosed = false
     private var closesWhenWritten = false
     private var hasRefused = false
-    private var whenGone: [@Sendable () -> Void] = []
+    private var disconnectActions: [@Sendable () -> Void] = []
 
     init(_ options: WebServerOptions) { self.options = options }
 
@@ -45,7 +45,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: What the request's responder asks for
 
     func whenClientIsGone(_ action: @escaping @Sendable () -> Void) {
-        if isInputClosed { action() } else if request != nil { whenGone.append(action) }
+        if isInputClosed { action() } else if request != nil { disconnectActions.append(action) }
     }
 
     func whenAnswered(_ action: @escaping @Sendable () -> Void) {
@@ -91,8 +91,8 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     private func endInput(_ context: ChannelHandlerContext) {
         isInputClosed = true
         if let request, !request.isWhole { context.fireErrorCaught(ChannelError.inputClosed) }
-        for action in whenGone { action() }
-        whenGone = []
+        for action in disconnectActions { action() }
+        disconnectActions = []
     }
 
     /// Answers an error of the HTTP/1 parser with a refusal if no answer has begun. Other errors close the connection.
@@ -155,7 +155,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     ) {
         let written = promise ?? context.eventLoop.makePromise()
         let answered = request.take()
-        whenGone = []
+        disconnectActions = []
         answersBeingWritten += 1
         watch?.answerBegan()
         written.futureResult.assumeIsolated().whenComplete { result in

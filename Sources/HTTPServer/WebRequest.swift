@@ -10,6 +10,7 @@ package struct WebRequest: Sendable {
     /// The query as the client sent it, without the question mark. Nil if the target has no query.
     package let query: String?
     package let body: [UInt8]
+    /// The ID that the server gave the request; nil if requests get no ID.
     package let id: String?
     private let address: SocketAddress?
     private let channel: any Channel

@@ -41,7 +41,7 @@ package struct WebServer: Sendable {
     }
 
     /// Checks that a server can listen at the address. Accepts no connection.
-    package static func tryOut(_ address: ListenAddress) async throws {
+    package static func checkCanListen(at address: ListenAddress) async throws {
         try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .bind(host: address.host, port: address.port).get().close()
@@ -50,8 +50,8 @@ package struct WebServer: Sendable {
     /// Encrypts all new connections with this certificate.
     package func use(_ certificate: ServerCertificate) { connections.use(certificate) }
 
-    /// Stops listening and closes idle connections at once. Closes the others when their requests are answered, or when
-    /// `limit` has passed.
+    /// Stops listening and closes idle connections at once. Closes each other connection when its requests are
+    /// answered, and all connections when `limit` has passed.
     package func stop(within limit: Duration) async throws {
         try await withThrowingTaskGroup { group in
             group.addTask { try await server.shutdownGracefully() }

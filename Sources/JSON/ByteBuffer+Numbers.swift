@@ -22,8 +22,8 @@ extension ByteBuffer {
 
     /// Appends a number with at most 11 digits before the point and four after it. Returns false for any other number.
     ///
-    /// Different decimals of at most 15 digits are different doubles. So if `scaled / 10_000` is exactly the number, the digits
-    /// of `scaled` without trailing zeros are the shortest form.
+    /// Different decimals of at most 15 digits are different doubles. So if `scaled / 10_000` is exactly the number,
+    /// the digits of `scaled` without trailing zeros are the shortest form.
     private mutating func appendShort(_ number: Double) -> Bool {
         let scaled = (number.magnitude * 10_000).rounded()
         guard scaled < 1e15, scaled / 10_000 == number.magnitude else { return false }

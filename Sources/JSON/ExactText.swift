@@ -1,7 +1,7 @@
 /// A text that is compared, sorted and hashed by its bytes, like the names in events.
 ///
-/// Swift's own `==`, `<` and `hash` treat canonically equivalent strings as equal (The Unicode Standard, section 3.7), such
-/// as U+00E9 and e with U+0301. The stages treat them as two names, so tools have to do the same.
+/// Swift's own `==`, `<` and `hash` treat canonically equivalent strings as equal (The Unicode Standard, section 3.7),
+/// such as U+00E9 and e with U+0301. The stages treat them as two names, so tools have to do the same.
 package struct ExactText: Hashable, Comparable, Sendable {
     package let string: String
 

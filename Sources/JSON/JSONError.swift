@@ -23,7 +23,7 @@ public struct JSONError: Error, Equatable, Sendable {
     /// The byte offset in the text, from 0.
     public let offset: Int
 
-    /// Makes an error. ``JSONParser`` does this.
+    /// Makes the error that ``JSONParser`` throws.
     public init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset

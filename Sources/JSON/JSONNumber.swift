@@ -25,8 +25,8 @@ enum JSONNumber {
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
     ]
 
-    /// Converts at most 15 digits without an exponent. Digits and power of ten are exact doubles, so their quotient is the
-    /// nearest double (Clinger, "How to read floating point numbers accurately", 1990).
+    /// Converts at most 15 digits without an exponent. Digits and power of ten are exact doubles, so their quotient is
+    /// the nearest double (Clinger, "How to read floating point numbers accurately", 1990).
     private static func short(_ text: UnsafeRawBufferPointer) -> Double? {
         guard text.count <= 17 else { return nil }
         let isNegative = unsafe text[0] == UInt8(ascii: "-")

@@ -1,4 +1,5 @@
-/// Checks a JSON text strictly (RFC 8259) in one pass, and notes the position of each value. Values are decoded on demand.
+/// Checks a JSON text strictly (RFC 8259) in one pass, and notes the position of each value. Values are decoded on
+/// demand.
 ///
 /// Use one parser for many texts, because a parser reuses the memory for the positions (16 bytes for each key or
 /// value).

@@ -24,8 +24,8 @@
 
     /// Reads a value with all its members or elements.
     ///
-    /// Each round of the loop reads a key if it is inside an object, then a scalar or the start of a container, and then
-    /// everything up to the next key or value. There is only one loop, so that its state stays in registers.
+    /// Each round of the loop reads a key if it is inside an object, then a scalar or the start of a container, and
+    /// then everything up to the next key or value. There is only one loop, so that its state stays in registers.
     ///
     /// - Returns: The position after the value, and its number of nodes.
     private func value(_ start: Int) throws(JSONError) -> (position: Int, nodeCount: Int) {
@@ -164,8 +164,8 @@ extension JSONScanner {
         return unsafe JSONError(.unexpectedByte(bytes[position], expected: "\(expected)"), at: position)
     }
 
-    /// The error for a missing comma or a missing end of a container. If `position` is nil, the error is at the end of the
-    /// text.
+    /// The error for a missing comma or a missing end of a container. If `position` is nil, the error is at the end of
+    /// the text.
     @inline(never)
     private func missing(_ isObject: Bool, _ position: Int? = nil) -> JSONError {
         unsafe missing(isObject ? "',' or '}'" : "',' or ']'", position ?? count)

@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// The canonical form, which is equal for equal values: members sorted by key, no white space, only necessary escapes,
-    /// and numbers in their shortest form.
+    /// The canonical form, which is equal for equal values: members sorted by key, no white space, only necessary
+    /// escapes, and numbers in their shortest form.
     ///
     /// Whole numbers from 2^53 on are an exception: `10000000000000000` and `1e16` have different forms.
     package var canonical: [UInt8] {

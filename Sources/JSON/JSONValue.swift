@@ -61,7 +61,8 @@ extension JSONValue {
     /// The decoded text; nil if this is not a string.
     package var string: String? { unsafe withUTF8 { unsafe String(decoding: $0, as: UTF8.self) } }
 
-    /// Calls `body` with the decoded UTF-8, or returns nil if this is not a string. Only a string with escapes is copied.
+    /// Calls `body` with the decoded UTF-8, or returns nil if this is not a string. Only a string with escapes is
+    /// copied.
     @inlinable
     package func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         if let plain = unsafe plain { return unsafe body(plain) }

@@ -40,7 +40,7 @@
         get { unsafe _overrideLifetime(RawSpan(_unsafeBytes: value.raw), copying: self) }
     }
 
-    /// The first member with this key; nil if there is none, or if this is not an object.
+    /// The first member with this key; nil if no member has this key, or if this is not an object.
     public subscript(key: StaticString) -> JSONView? {
         @_lifetime(copy self)
         get {

@@ -18,7 +18,8 @@ extension UnsafeRawBufferPointer {
         return unsafe UnsafeRawBufferPointer.areSame(baseAddress, text.utf8Start, count)
     }
 
-    /// Compares 2 to 16 bytes with two loads from each side, which may overlap. Most keys and names are that short.
+    /// Compares `count` bytes. For 2 to 16 bytes, as most keys and names have, two loads from each side are enough.
+    /// These loads may overlap.
     @inlinable
     @inline(__always)
     static func areSame(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int) -> Bool {

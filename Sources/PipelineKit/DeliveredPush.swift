@@ -35,8 +35,8 @@ public struct DeliveredPush: ~Escapable {
 
 /// Parses the lines of pushes for transports.
 public struct PushReader: ~Copyable {
-    /// Limits for a line. It may be nested deeper than an event, because its payload alone may be nested as deeply as
-    /// an event.
+    /// Limits for a line. A line may be nested deeper than an event, because its payload alone may be nested as deeply
+    /// as an event.
     package static var limits: JSONLimits { JSONLimits(depthMax: JSONLimits().depthMax + 8) }
 
     private var parser = JSONParser(limits: Self.limits)

@@ -5,9 +5,9 @@ import Time
 public struct Delivery: Sendable {
     /// The identity of a delivery within its log.
     public struct ID: Sendable, Hashable {
-        /// Sequence of the push in the pushes log.
+        /// The sequence of the push in the pushes log.
         public let push: UInt64
-        /// The name under which its user registered the device.
+        /// The name under which the user registered the device.
         public let device: String
         /// For a retirement notice, the time at which the device was registered. Nil for a push.
         public let retired: Instant?
@@ -89,8 +89,8 @@ public struct Delivery: Sendable {
     private let content: Content
     /// How often transports have sent the push before. The wait before the next attempt depends on this number.
     public var attempts = 0
-    /// Whether the delivery sends nothing and only asks for the outcome of a push that is ``TransportAnswer/isUnderWay``. It
-    /// goes only to the transport that has the push.
+    /// Whether the delivery sends nothing and only asks for the outcome of a push that is
+    /// ``TransportAnswer/isUnderWay``. It goes only to the transport that has the push.
     public var isStatusQuery = false
 
     /// The ID by which an answer names the delivery.
@@ -105,8 +105,8 @@ public struct Delivery: Sendable {
     public var head: [UInt8] { content.head }
     /// The remaining line, in memory that all devices of the push share.
     public var rest: [UInt8] { content.rest }
-    /// The payload before parts were left out of it; nil if no part was left out. It is not a part of the line. All
-    /// devices of the push share its memory.
+    /// The whole payload, before parts were left out; nil if no part was left out. ``line`` does not contain this
+    /// payload. All devices of the push share the payload's memory.
     public var unpruned: [UInt8]? { content.unpruned }
 
     /// - Parameters:

@@ -22,7 +22,8 @@ public struct Outbox: ~Copyable {
     /// The end offsets of the first events, as far as ``withEvent(_:_:)`` has needed them.
     private var ends: [Int] = []
 
-    /// Large enough that a batch costs little, small enough that the next stage begins soon.
+    /// The usual value of ``partBytesMax``: so large that a batch costs little, and so small that the next stage begins
+    /// soon.
     package static let partBytes = 256 << 10
 
     package struct Rejected {
@@ -84,8 +85,8 @@ public struct Outbox: ~Copyable {
     /// message only after it has appended the event.
     public mutating func saved(_ subscription: SavedSubscription) { saved.append(subscription) }
 
-    /// Tells the operator, in one line, that there is a problem that only the operator can solve, or that it is solved.
-    /// The line is shown after the outputs are appended, and never during a rebuild.
+    /// Tells the operator, in one line, that there is a problem that only the operator can solve, or that such a
+    /// problem is solved. The line is shown after the outputs are appended, and never during a rebuild.
     public mutating func tell(_ line: String) { operatorLines.append(line) }
 
     /// Hands out a push to its transport; the answer comes back through ``TransportingStage/receive(_:at:into:)``.
@@ -134,7 +135,7 @@ public struct Outbox: ~Copyable {
         events.removeAll()
         events.shrink(to: 4 << 20)
         (count, partStart) = (0, 0)
-        forgetLast()
+        forgetEventDetails()
     }
 
     /// Removes the first `number` events, which are in the log already.
@@ -146,10 +147,10 @@ public struct Outbox: ~Copyable {
         rest.append(UnsafeRawBufferPointer(rebasing: lines[end...]))
         events = rest
         (count, partStart) = (count - number, 0)
-        forgetLast()
+        forgetEventDetails()
     }
 
-    private mutating func forgetLast() {
+    private mutating func forgetEventDetails() {
         if !ends.isEmpty { ends.removeAll(keepingCapacity: true) }
         if !saved.isEmpty { saved = [] }
         if !operatorLines.isEmpty { operatorLines = [] }

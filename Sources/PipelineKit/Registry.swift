@@ -35,7 +35,7 @@ public struct Registry: Sendable {
 }
 
 extension Registry {
-    /// A copy that can run stages of one kind only. It still says which logs the other kinds write.
+    /// A copy that can run stages of one kind only. The copy still says which logs the other kinds write.
     package func running(_ kind: String) -> Registry {
         var registry = self
         registry.stages = stages.filter { $0.key == kind }

@@ -2,8 +2,8 @@ import EventLog
 import Synchronization
 import Time
 
-/// Sends pushes somewhere: APNs, a webhook, a file. Its stage stays pure: only the transport does I/O, and the stage gets the
-/// results as answers.
+/// Sends pushes somewhere: APNs, a webhook, a file. Its stage stays pure: only the transport does I/O, and the stage
+/// gets the results as answers.
 ///
 /// A transport to a provider that may be slow should be a ``ContinuousTransport``. A plain transport answers all pushes
 /// of a batch together, and the next batch waits for these answers.
@@ -15,12 +15,12 @@ public protocol Transport: Sendable {
 
     /// The form of a device's token that the transport sends and compares; by default the registered text.
     ///
-    /// Must be pure, as a stage is. The deliver stage calls it for every registration, also during a rebuild.
+    /// Must be pure, as a stage is. The deliver stage calls this for every registration, also during a rebuild.
     ///
     /// - Throws: Why the token is invalid. The stage then rejects the registration.
     static func address(_ token: String) throws(Rejection) -> String
 
-    /// Checks the settings. Opens no files and connections.
+    /// Checks the settings. Opens no files and no connections.
     init(_ settings: Settings, context: TransportContext) throws(SettingsError)
 
     /// Opens files and connections.
@@ -46,9 +46,9 @@ public protocol Transport: Sendable {
 
     /// Prepares a change of settings and changes nothing yet: pushes may be in flight.
     ///
-    /// - Returns: The change; nil if the open transport cannot be changed. Then the host closes it and makes another,
-    ///   unless the settings are the same as before.
-    /// - Throws: If the transport could not work with the new settings. It then keeps its present settings.
+    /// - Returns: The change; nil if the open transport cannot be changed. Then the host closes the transport and makes
+    ///   another one, unless the settings are the same as before.
+    /// - Throws: If the transport could not work with the new settings. It then keeps its current settings.
     func change(to settings: Settings) async throws(TransportError) -> TransportChange?
 
     /// Makes accepted pushes durable and releases everything. May be called without ``open()``, and more than once.
@@ -104,7 +104,8 @@ public struct TransportRoom: Sendable, Hashable {
     public var channel: Int
     /// The most pushes in flight. Below 1 counts as 1.
     public var pushesMax: Int
-    /// The most pushes in flight to one device. A push that is under way counts until its last answer. Below 1 counts as 1.
+    /// The most pushes in flight to one device. A push that is under way counts until its last answer. Below 1 counts
+    /// as 1.
     public var pushesPerDevice: Int
     /// Whether the provider is silent, that is, has not answered recently. Pushes then wait for some seconds instead of
     /// being deferred. So they keep their order if the provider answers again soon.
@@ -136,7 +137,8 @@ public struct TransportContext: Sendable {
     public var name: String
     /// Writes one line to standard output; in a test, to another place. Throws if the output is closed or full.
     public var console: @Sendable (String) throws -> Void
-    /// Tells the operator, in one line, that there is a problem that only the operator can solve, or that it is solved.
+    /// Tells the operator, in one line, that there is a problem that only the operator can solve, or that such a
+    /// problem is solved.
     public var tell: @Sendable (String) -> Void = { _ in }
     /// The folder of the stage's own log, for files that a transport keeps; nil if it must not keep files.
     public var folder: String?
@@ -163,8 +165,8 @@ public struct TransportContext: Sendable {
     }
 }
 
-/// Resources that the transports of a stage share, such as the provider token of a key that two of them use. They live as
-/// long as the stage's process, also after a reload.
+/// Resources that the transports of a stage share, such as the provider token of a key that two of them use. The
+/// resources live as long as the stage's process, also after a reload.
 public final class SharedResources: Sendable {
     private let resources = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
@@ -232,7 +234,7 @@ public struct TransportAnswer: Sendable, Hashable {
         case accepted
         /// The transport has given up the push; `reason` says why.
         case failed
-        /// The push is not finished. It comes again at ``TransportAnswer/until``, with the same `apns-id`.
+        /// The push is not finished. The push comes again at ``TransportAnswer/until``, with the same `apns-id`.
         ///
         /// A transport that still has the push under way does not send it twice.
         case deferred

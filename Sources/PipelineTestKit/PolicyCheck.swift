@@ -13,7 +13,7 @@ import Time
 public struct PolicyCheck: Sendable {
     private let settings: CoalesceSettings
     private let registry: Registry
-    private static let matches = 200
+    private static let matchCount = 200
 
     /// - Parameters:
     ///   - settings: The settings of the coalesce stage, as in a pipeline file.
@@ -33,10 +33,10 @@ public struct PolicyCheck: Sendable {
     }
 
     private func problem(_ seed: UInt64) throws -> String? {
-        let stream = MatchStream(seed: seed, count: PolicyCheck.matches)
+        let stream = MatchStream(seed: seed, count: PolicyCheck.matchCount)
         let once = try run(stream)
         guard try run(stream) == once else { return "the same matches give other output the second time" }
-        for cut in stride(from: 1, to: PolicyCheck.matches, by: 13)
+        for cut in stride(from: 1, to: PolicyCheck.matchCount, by: 13)
         where try run(stream, restoredAfter: cut) != once {
             return "a restart after match \(cut) changes the output: the policy has state that is not in the snapshot"
         }
@@ -57,7 +57,7 @@ public struct PolicyCheck: Sendable {
         var outputs: [Output] = []
         for (index, match) in stream.matches.enumerated() {
             if index == cut { clock = StageClock(try restored(clock.stage), now: clock.now) }
-            serve(&clock, through: match.time, &outputs)
+            wake(&clock, through: match.time, &outputs)
             var out = Outbox()
             try Array(match.line.utf8).withUnsafeBytes { line in
                 let event = InputEvent(sequence: UInt64(index + 1), json: try parser.parse(line), line: line)
@@ -65,11 +65,11 @@ public struct PolicyCheck: Sendable {
             }
             outputs.append(Output(time: clock.now, lines: String(decoding: out.lines, as: UTF8.self)))
         }
-        serve(&clock, through: .distantFuture, &outputs)
+        wake(&clock, through: .distantFuture, &outputs)
         return outputs
     }
 
-    private func serve(_ clock: inout StageClock<CoalesceStage>, through time: Instant, _ outputs: inout [Output]) {
+    private func wake(_ clock: inout StageClock<CoalesceStage>, through time: Instant, _ outputs: inout [Output]) {
         while let deadline = clock.stage.deadline, deadline <= time {
             var out = Outbox()
             clock.serveDeadlines(through: deadline, into: &out)

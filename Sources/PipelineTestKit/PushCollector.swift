@@ -13,11 +13,11 @@ final class PushCollector: Sendable {
 
     var pushes: [String] { state.withLock { $0.pushes } }
 
-    func take(_ deliveries: [Delivery]) {
-        for delivery in deliveries { take(String(decoding: delivery.line, as: UTF8.self)) }
+    func add(_ deliveries: [Delivery]) {
+        for delivery in deliveries { add(String(decoding: delivery.line, as: UTF8.self)) }
     }
 
-    private func take(_ push: String) {
+    private func add(_ push: String) {
         let waiter = state.withLock { state -> CheckedContinuation<String, Never>? in
             state.pushes.append(push)
             guard !state.waiters.isEmpty else { return nil }

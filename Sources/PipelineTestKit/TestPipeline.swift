@@ -57,7 +57,7 @@ public final class TestPipeline: Sendable {
         let collector = PushCollector()
         self.collector = collector
         let surroundings = HostSurroundings(
-            registry: registry, context: try HostContext(), clock: .event, sink: { collector.take($0) })
+            registry: registry, context: try HostContext(), clock: .event, sink: { collector.add($0) })
         let pipeline = try PipelineProcess(file, in: surroundings)
         try pipeline.check()
         self.pipeline = pipeline
@@ -79,7 +79,8 @@ public final class TestPipeline: Sendable {
     /// The time of the manual clock.
     public var now: Instant { clock.withLock { $0.now } }
 
-    /// Advances the clock, serves every deadline up to the new time, and waits until every stage has finished.
+    /// Advances the clock, wakes the stages for every deadline up to the new time, and waits until every stage has
+    /// finished.
     public func advance(by duration: Duration) async throws {
         try await moveClock(to: now.advanced(by: duration))
     }
@@ -114,7 +115,8 @@ public final class TestPipeline: Sendable {
         return events
     }
 
-    /// The outcomes so far, one for each push and device.
+    /// The events of the last stage's log so far: the outcomes, one for each push and device, and the other events that
+    /// deliver writes, such as attempts.
     public func outcomes() throws -> [String] { try events(of: pipeline.last.plan.stage) }
 
     /// Stops every stage and removes the logs.
@@ -164,7 +166,8 @@ public struct Admission: Sendable, Hashable {
         public let line: UInt64
         /// The subscription's ID and warnings.
         public let subscription: SavedSubscription
-        /// The event of the changes log that saved the subscription. The subscription watches all later changes.
+        /// The sequence of the event in the changes log by which the subscription was saved. The subscription watches all
+        /// later changes.
         public let activeFrom: UInt64
     }
 

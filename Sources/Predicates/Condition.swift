@@ -1,6 +1,7 @@
 /// Clauses joined by AND and OR. A NOT has been moved into the clauses by De Morgan's rules.
 ///
-/// An AND has no AND as a direct part, and an OR no OR. Both have at least two parts, except for the two constants.
+/// A direct part of an AND is never an AND, and a direct part of an OR is never an OR. Each has at least two parts. The
+/// exceptions are ``always`` (an empty AND) and ``never`` (an empty OR).
 package indirect enum Condition: Sendable, Hashable {
     case clause(Clause)
     case all([Condition])
@@ -37,7 +38,7 @@ extension Condition {
         }
     }
 
-    /// The parts of an AND. For any other condition, its only part is the condition itself.
+    /// The parts of an AND. Any other condition is its own only part.
     var parts: [Condition] { if case .all(let parts) = self { parts } else { [self] } }
 
     var clauseCount: Int {
@@ -49,10 +50,10 @@ extension Condition {
 }
 
 extension RecordPredicate {
-    /// The whole predicate. Single comparisons come before alternatives.
+    /// The whole predicate: the clauses first, then the alternatives.
     var condition: Condition { isNever ? .never : .joined(all: clauses.map { .clause($0) } + alternatives) }
 
-    /// Whether a comparison searches for words in a text.
+    /// Whether a clause searches for words in a text.
     package var searchesWords: Bool {
         clauses.contains { $0.comparator.isWordSearch } || alternatives.contains(where: \.searchesWords)
     }

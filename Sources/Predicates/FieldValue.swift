@@ -10,7 +10,7 @@ package enum FieldValue: Sendable, Hashable {
     case bytes([UInt8])
     /// The area that a location must be inside.
     indirect case circle(Circle)
-    /// The recorded time of the change, written `now()`. It is never part of a list.
+    /// The value of `now()`: the recorded time of a change, or the time of a query. It is never part of a list.
     case now
 
     init(text: String) { self = .text(Array(text.utf8)) }

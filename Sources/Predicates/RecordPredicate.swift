@@ -14,7 +14,8 @@ import JSON
 ///   Booleans are 1 and 0. Numbers and timestamps are one type.
 /// - Bytes and strings are distinguished by the `type` of the field's dictionary. Without a type, bytes are compared with
 ///   the base64 string of the field.
-/// - `now()` is the recorded time of the change, so that a replay has the same result.
+/// - `now()` is the recorded time of the change, so that a replay has the same result. In a query of records, `now()` is
+///   the time of the query.
 /// - References are equal if their record names are equal. Bytes are given as base64 and compared as bytes.
 /// - Words are searched for in one string field or in all of them, ignoring case and diacritics.
 /// - ``Circle`` defines distances.

@@ -69,14 +69,14 @@ extension OpaqueText {
 
         var isAtEnd: Bool { next == content.count }
 
-        mutating func number() -> UInt64? { take(8).map { $0.reduce(0) { $0 << 8 | UInt64($1) } } }
+        mutating func number() -> UInt64? { readBytes(8).map { $0.reduce(0) { $0 << 8 | UInt64($1) } } }
 
         mutating func bytes() -> [UInt8]? {
-            guard let count = take(2) else { return nil }
-            return take(Int(count[0]) << 8 | Int(count[1]))
+            guard let count = readBytes(2) else { return nil }
+            return readBytes(Int(count[0]) << 8 | Int(count[1]))
         }
 
-        private mutating func take(_ count: Int) -> [UInt8]? {
+        private mutating func readBytes(_ count: Int) -> [UInt8]? {
             guard content.count - next >= count else { return nil }
             defer { next += count }
             return Array(content[next..<(next + count)])

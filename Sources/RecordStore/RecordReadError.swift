@@ -16,7 +16,7 @@ package enum TokenExpiry: Sendable, Hashable {
     case otherLog
     /// This store has not applied all events that the token covers. A store that lags may apply them later.
     case ahead
-    /// Deletions after the token have been forgotten.
+    /// The store may lack deletions that came after the token.
     case tooOld
     /// The zone was deleted and made again.
     case newZone

@@ -15,7 +15,7 @@ package final class RecordStore: Sendable {
     let pool: DatabasePool
     let searchLimits: SearchLimits
     /// The indexes that queries asked for since the writer last looked.
-    let wanted = Mutex<Set<FieldIndex>>([])
+    let wantedIndexes = Mutex<Set<FieldIndex>>([])
 
     /// The default number of threads that read at once.
     package static let readersMax = 4

@@ -5,7 +5,7 @@ import Time
 package enum RecordStoreError: Error, Hashable, Sendable {
     /// The file is damaged, or is not a record store.
     case damaged(path: String, reason: String)
-    /// The file was made by another version of Belfry.
+    /// The file has another version of the tables, because another version of Belfry made it.
     case otherVersion(path: String, found: Int, known: Int)
     /// The file holds the content of another log.
     case otherLog(path: String, found: String, expected: LogIdentity)

@@ -10,7 +10,7 @@ package struct StoreSummary: Hashable, Sendable {
         /// The zone's database, such as `private _alice`.
         package let database: String
         package let zone: String
-        /// About which share of the records is in the index, from 0 to 1.
+        /// The approximate share of the records that are in the index, from 0 to 1.
         package let share: Double
         package var isComplete: Bool { share == 1 }
     }
@@ -18,10 +18,13 @@ package struct StoreSummary: Hashable, Sendable {
     package let path: String
     /// The identity of the log from which the store is made.
     package let log: String
-    /// The last event in the store.
+    /// The sequence of the last event in the store.
     package let applied: UInt64
+    /// The number of living records.
     package let records: Int
+    /// The number of living zones.
     package let zones: Int
+    /// The size of the store's file, without the files that SQLite keeps beside it.
     package let bytes: UInt64
     /// The indexes of living zones, in the order in which queries asked for them.
     package let indexes: [Index]

@@ -34,8 +34,8 @@ package struct RecordedStage: Sendable {
         try UpstreamFeed(log: (upstream ?? log).directory, from: first, skipping: setAside)
     }
 
-    /// The last input event that is safe to feed after the end of the stage's log. The process may have crashed on the
-    /// next input event.
+    /// The last input event that is safe to feed after the end of the stage's log, because the process may have crashed
+    /// on the next input event; `UInt64.max` if no crash is noted.
     func lastSafeInput(after cursor: UInt64) -> UInt64 {
         CrashNote.read(logDirectory: log.directory, of: log.identity, after: cursor).map { $0.events.lowerBound - 1 }
             ?? .max

@@ -29,13 +29,13 @@ package enum Tool {
         do {
             exit(try await status(of: type, arguments) { hangup.release() })
         } catch {
-            endQuietly()
+            endWithSIGPIPE()
         }
     }
 
     /// Runs a command, also inside another program. Such a program first sets ``StandardDescriptors``.
     ///
-    /// - Parameter releaseHangup: Called before a command that SIGHUP should end.
+    /// - Parameter releaseHangup: Called before a command that SIGHUP should end, so that a SIGHUP that was held back ends it.
     /// - Returns: The exit status.
     /// - Throws: `OutputError.closed` if the reader of standard output has gone.
     package static func status<Command: AsyncParsableCommand>(
@@ -89,7 +89,7 @@ package enum Tool {
     }
 
     /// Ends the process with SIGPIPE, as other programs do when their reader has gone.
-    private static func endQuietly() -> Never {
+    private static func endWithSIGPIPE() -> Never {
         signal(SIGPIPE, SIG_DFL)
         raise(SIGPIPE)
         exit(ToolStatus.inputOutput.rawValue)

@@ -93,7 +93,7 @@ private struct DateScanner {
 
     mutating func moment() -> Instant? {
         guard let year = number(digits: 4), let month = number(after: "-"), let day = number(after: "-"),
-            let date = CivilDate(year: year, month: month, day: day), take("T") || take("t"),
+            let date = CivilDate(year: year, month: month, day: day), skip("T") || skip("t"),
             let hour = number(digits: 2), hour < 24, let minute = number(after: ":"), minute < 60,
             let second = number(after: ":"), second < 60, let fraction = fraction(), let offset = offsetMinutes(),
             position == bytes.count
@@ -102,7 +102,8 @@ private struct DateScanner {
         return Instant(microseconds: seconds * 1_000_000 + fraction)
     }
 
-    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    /// Moves past the next character if it is this one. Returns whether it was.
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
         position += 1
         return true
@@ -124,12 +125,12 @@ private struct DateScanner {
     }
 
     private mutating func number(after separator: Unicode.Scalar) -> Int64? {
-        take(separator) ? number(digits: 2) : nil
+        skip(separator) ? number(digits: 2) : nil
     }
 
     /// Reads a fraction of a second and returns it in microseconds. Returns zero if there is no fraction.
     private mutating func fraction() -> Int64? {
-        guard take(".") else { return 0 }
+        guard skip(".") else { return 0 }
         var (value, count) = (Int64(0), 0)
         while let digit = digit() {
             count += 1
@@ -141,9 +142,9 @@ private struct DateScanner {
     }
 
     private mutating func offsetMinutes() -> Int64? {
-        if take("Z") || take("z") { return 0 }
-        let isEast = take("+")
-        guard isEast || take("-"), let hours = number(digits: 2), hours < 24,
+        if skip("Z") || skip("z") { return 0 }
+        let isEast = skip("+")
+        guard isEast || skip("-"), let hours = number(digits: 2), hours < 24,
             let minutes = number(after: ":"), minutes < 60
         else { return nil }
         return (isEast ? 1 : -1) * (hours * 60 + minutes)

@@ -1,4 +1,5 @@
-/// The UUID of a log. It is drawn when the log is made, and never changes. Identifiers of events are derived from it.
+/// The UUID of a log. It is random or derived from a seed, and never changes. Identifiers of events are derived from
+/// this UUID.
 public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64
@@ -38,7 +39,8 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The UUID in lower case.
     public var description: String { UUIDText(high: high, low: low).string }
 
-    /// The identifier of a position in this log. It never changes, and its 122 bits make it unique.
+    /// The identifier of a position in this log. It never changes. With 122 bits, two positions practically never have
+    /// the same identifier.
     ///
     /// - Parameter salt: Distinguishes the identifiers of one position, such as one for each device of a notification.
     package func uuid(position: UInt64, salt: UInt64 = 0) -> PositionID {
@@ -79,7 +81,7 @@ package struct PositionID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Mixes words into a 128-bit state. Identities depend on it, so it must never change.
+/// Mixes words into a 128-bit state. Identifiers depend on the results, so this algorithm must never change.
 ///
 /// From the same start, different pairs of words lead to different states. So different (position, salt) pairs of a log
 /// have different states. Their identifiers can only be equal because a UUID replaces six bits by version and variant.

@@ -27,9 +27,9 @@ package final class Gateway: Sendable {
     private let context: HostContext
     private let say: @Sendable (String) -> Void
     private let isStopping = Atomic(false)
-    private let mustThreadsEnd = Atomic(false)
+    private let threadsMustEnd = Atomic(false)
     let reads = ReadThreads()
-    /// Nil until the gateway takes requests.
+    /// Nil until the gateway accepts requests.
     private let server = Mutex<WebServer?>(nil)
     private let signals: Signals
 
@@ -63,7 +63,7 @@ package final class Gateway: Sendable {
             stop: stop, stopped: stopped)
     }
 
-    /// Makes the gateway finish the requests in flight, and end.
+    /// Makes the gateway finish the requests in flight, and then stop.
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
         signals.stopped.finish()
@@ -71,7 +71,7 @@ package final class Gateway: Sendable {
 
     /// Serves until ``stop()`` is called.
     ///
-    /// - Parameter onReady: Called with the address when requests are taken and the store has caught up.
+    /// - Parameter onReady: Called with the address when the store has caught up and the gateway accepts requests.
     package func run(onReady: @escaping @Sendable (String) -> Void) async throws {
         try DataFolder.prepare(folder, file.dataMode)
         let lock = try StoreLock(folder: folder)
@@ -83,7 +83,7 @@ package final class Gateway: Sendable {
         let access = AccessControl(keyFile: AccessKeyFile(path: settings.keys ?? "\(folder)/keys.json"))
         try settings.check(access, path: path)
         if access.isOpen { say("there are no keys: every client on this machine may name any user") }
-        let secret = try ProducerSecret.kept(in: "\(folder)/\(ProducerSecret.fileName)")
+        let secret = try ProducerSecret.readOrMake(at: "\(folder)/\(ProducerSecret.fileName)")
         let service = WebService(
             settings, store, writes, barrier, access, reads,
             assets: AssetFolder(path: "\(folder)/\(StoreFolder.assetsName)"),
@@ -109,7 +109,7 @@ package final class Gateway: Sendable {
     /// - Throws: `PipelineFileError` if the file has mistakes or changes other settings of the gateway.
     package func reload(_ file: PipelineFile) throws(PipelineFileError) {
         let next = try GatewaySettings(of: file, path: path)
-        guard next.hasSameRest(as: settings), file.data == self.file.data else {
+        guard next.isEqualExceptCertificate(to: settings), file.data == self.file.data else {
             throw PipelineFileError([
                 SettingsError(
                     file: path, keyPath: "api", reason: "the settings of the gateway changed",
@@ -121,11 +121,11 @@ package final class Gateway: Sendable {
     }
 
     private func endThreads() {
-        mustThreadsEnd.store(true, ordering: .relaxed)
+        threadsMustEnd.store(true, ordering: .relaxed)
         for signal in [signals.door, signals.questions, signals.store, signals.assets] { signal.signal() }
     }
 
-    private var mayThreadsRun: Bool { !mustThreadsEnd.load(ordering: .relaxed) }
+    private var threadsMayRun: Bool { !threadsMustEnd.load(ordering: .relaxed) }
     private var mayServe: Bool { !isStopping.load(ordering: .relaxed) }
 }
 
@@ -142,7 +142,7 @@ extension Gateway {
     private func logIdentity() throws -> LogIdentity? {
         let probe = try HealthProbe(plan, context)
         while mayServe {
-            if let refusal = try probe.refusal(isCertain: true) { throw refusal }
+            if let refusal = try probe.refusal(onlyIfCertain: true) { throw refusal }
             guard let answer = try probe.ask(timeout: .milliseconds(200)), let identity = LogEnd(answer)?.identity
             else {
                 continue
@@ -161,13 +161,13 @@ extension Gateway {
             let name = "api \(LogIdentity(seed: secret, name: PipelineFile.gatewayName))"
             let producer = try Producer(
                 socket, endpoint: plan.door ?? "", name: name, secret: secret, wake: signals.door)
-            try DoorProducer(writes: writes, wake: signals.door) { !self.mayThreadsRun }.run(producer, applied: applied)
+            try DoorProducer(writes: writes, wake: signals.door) { !self.threadsMayRun }.run(producer, applied: applied)
         }
     }
 
     private func askQuestions(_ barrier: ReadBarrier) async throws {
         try await SocketThread.run(name: "api questions") { [self] in
-            try LogEndQuestions(barrier, plan, context, signals.questions).run { mayThreadsRun }
+            try LogEndQuestions(barrier, plan, context, signals.questions).run { threadsMayRun }
         }
     }
 
@@ -181,7 +181,7 @@ extension Gateway {
             let follower = try StoreFollower(
                 RecordWriter(store), applied: applied, socket, endpoint: plan.bind, service.writes, barrier
             ) { try cascades.send(afterDelete: $0) }
-            try follower.run(wake: signals.store) { mayThreadsRun }
+            try follower.run(wake: signals.store) { threadsMayRun }
         }
     }
 
@@ -189,8 +189,8 @@ extension Gateway {
         await waitForStore(barrier)
         try await SocketThread.run(name: "api assets") { [self] in
             try AssetSweep(assets: service.assets, store: service.store).run(
-                signals.assets, while: { mayServe && mayThreadsRun }, isStoreCurrent: { barrier.lag == 0 },
-                onError: { say("an asset's file cannot be removed: \($0)") })
+                signals.assets, while: { mayServe && threadsMayRun }, isStoreCurrent: { barrier.lag == 0 },
+                onError: { say("unused files of assets cannot be removed: \($0)") })
         }
     }
 
@@ -202,7 +202,7 @@ extension Gateway {
     private func serve(
         _ service: WebService, _ barrier: ReadBarrier, _ onReady: @Sendable (String) -> Void
     ) async throws {
-        // Requests are taken only when the store has caught up.
+        // The gateway accepts requests only when the store has caught up.
         await waitForStore(barrier)
         guard mayServe else { return }
         let accessLog = settings.accessLog.map { AccessLogFile(path: $0, mode: file.dataMode, say: say) }

@@ -25,9 +25,10 @@ package struct GatewaySettings: PluginSettings {
     package let courierTransport: String
     /// The transport of devices with an APNs token.
     package let apnsTransport: String
-    /// How long a request waits until its writes are stored.
+    /// How long a request waits for its writes to be stored. After this time the gateway answers that their outcome is
+    /// unknown.
     package let writeTimeout: Duration
-    /// How long a read waits until the store has caught up with the changes log. The gateway then refuses the read.
+    /// How long a read waits for the store to catch up with the changes log. After this time the gateway refuses the read.
     package let lagMax: Duration
     package let predicates: Predicates
 
@@ -88,8 +89,8 @@ extension GatewaySettings {
         do throws(SettingsError) { return try tls?.open() } catch { throw PipelineFileError([error]) }
     }
 
-    /// Whether both have the same settings, except for the files of the certificate and its key.
-    func hasSameRest(as other: GatewaySettings) -> Bool {
+    /// Whether both have the same settings, except for the paths of the certificate and its key.
+    func isEqualExceptCertificate(to other: GatewaySettings) -> Bool {
         (from, address, folder, keys, courier)
             == (other.from, other.address, other.folder, other.keys, other.courier)
             && (courierTransport, apnsTransport, writeTimeout, lagMax, predicates)

@@ -16,7 +16,7 @@ final class WebService: Sendable {
     let assets: AssetFolder
     let tickets: AssetTickets
     /// Nil if the settings name no courier.
-    let inbox: CourierInbox?
+    let courier: CourierInboxClient?
 
     init(
         _ settings: GatewaySettings, _ store: RecordStore, _ writes: PendingWrites<AppliedRequest>,
@@ -26,7 +26,7 @@ final class WebService: Sendable {
         (self.settings, self.store, self.writes) = (settings, store, writes)
         (self.barrier, self.access, self.reads) = (barrier, access, reads)
         (self.assets, self.tickets) = (assets, tickets)
-        inbox = settings.courier.map(CourierInbox.init)
+        courier = settings.courier.map(CourierInboxClient.init)
     }
 
     func answer(_ request: ServiceRequest) async -> ServiceAnswer {
@@ -45,7 +45,7 @@ final class WebService: Sendable {
     ) async throws(ServiceError) -> ServiceAnswer {
         if request.path == OpenAPIDocument.path { return ServiceAnswer(body: Array(OpenAPIDocument.text.utf8)) }
         if request.path.hasPrefix(Self.assetPath) {
-            return try await reads.run { () throws(ServiceError) in try asset(request) }
+            return try await reads.run { () throws(ServiceError) in try saveOrReturnAsset(request) }
         }
         let path = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
         if path.service == .auth { return try signIn(request, path) }
@@ -95,8 +95,8 @@ final class WebService: Sendable {
         case .subscriptionsModify: return try await modifySubscriptions(request, session)
         case .tokensCreate: return try await createToken(request, session)
         case .tokensRegister: return try await registerToken(request, session)
-        case .usersCaller, .usersCurrent: return try user(session)
-        case .assetsUpload: return try assetUploads(request, session)
+        case .usersCaller, .usersCurrent: return try currentUser(session)
+        case .assetsUpload: return try createUploadAddresses(request, session)
         case .notificationsChanges: return try await changesOfNotifications(request, session)
         case .notificationsRead: return try await markNotificationsRead(request, session)
         }
@@ -164,11 +164,12 @@ struct Session: Sendable {
             database: CommandDatabase(
                 container: caller.path.container, environment: caller.path.environment, scope: database,
                 owner: database == .public ? nil : user),
-            origin: Origin(user: user, device: device), newRequestID: ids.request)
+            origin: Origin(user: user, device: device), newRequestID: ids.newRequestID)
     }
 }
 
 extension ServiceError {
+    /// Runs `body`, and throws its error as the error that the client gets.
     static func ofAccess<Result>(_ body: () throws(AccessError) -> Result) throws(ServiceError) -> Result {
         do { return try body() } catch {
             throw ServiceError(

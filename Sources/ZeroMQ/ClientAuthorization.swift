@@ -60,8 +60,8 @@ private final class ZAPResponder: @unchecked Sendable {
     init(_ context: ZMQContext, _ onRefusal: @escaping @Sendable (RefusedClient) -> Void) throws(ZMQError) {
         self.onRefusal = onRefusal
         wake = try WakeSignal()
-        // A ROUTER can drop a malformed request. A REP could not receive further requests before it had answered that
-        // one.
+        // A ROUTER can drop a malformed request. A REP would have to answer a malformed request before it can receive
+        // another request.
         socket = try ZMQSocket(context, .router)
         try socket.bind(endpoint)
     }
@@ -91,7 +91,7 @@ private final class ZAPResponder: @unchecked Sendable {
         do throws(ZMQError) {
             while !isStopping.load(ordering: .acquiring) {
                 _ = try poller.poll()
-                try answerWaiting()
+                try answerRequests()
             }
         } catch {
             // The error is ETERM, or the socket no longer works. Then the clients' handshakes time out.
@@ -99,18 +99,19 @@ private final class ZAPResponder: @unchecked Sendable {
         }
     }
 
-    private func answerWaiting() throws(ZMQError) {
+    /// Answers all requests that are waiting.
+    private func answerRequests() throws(ZMQError) {
         while true {
             switch try socket.receive(into: message, wait: false) {
             case .empty: return
             case .tooManyFrames: continue
-            case .received: try answer()
+            case .received: try answerRequest()
             }
         }
     }
 
     // Frames: routing ID, empty, version, request ID, domain, address, identity, mechanism, then the client's key.
-    private func answer() throws(ZMQError) {
+    private func answerRequest() throws(ZMQError) {
         guard message.count == 9, text(2) == "1.0", unsafe message[1].isEmpty else { return }
         let verdict = userID().map { ["200", "OK", $0] } ?? ["400", "the key is not listed", ""]
         let head = [message.bytes(at: 0), [], message.bytes(at: 2), message.bytes(at: 3)]

@@ -59,7 +59,7 @@ package final class ZMQMonitor {
         socket.close()
     }
 
-    /// The next event; nil if no event is waiting and `wait` is false.
+    /// The next event. Nil if no event is waiting and `wait` is false, or if the received message is not an event.
     package func next(wait: Bool = true) throws(ZMQError) -> Event? {
         guard try socket.receive(into: message, wait: wait) == .received else { return nil }
         // Frame 1: 16-bit event, 32-bit value, in this machine's byte order; frame 2: the endpoint.

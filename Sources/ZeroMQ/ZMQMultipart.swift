@@ -8,7 +8,8 @@ import Glibc
 @safe package final class ZMQMultipart {
     package static let framesMaxDefault = 256
 
-    /// A received message with more frames is refused; see ``ZMQReceiveResult/tooManyFrames(_:)``.
+    /// Of a received message with more frames, only the first frames are kept; see
+    /// ``ZMQReceiveResult/tooManyFrames(_:)``.
     package let framesMax: Int
     package private(set) var count = 0
     // Slots below `count` hold an initialised zmq_msg_t, the others do not.
@@ -75,7 +76,7 @@ import Glibc
 
 extension ZMQMultipart {
     func pointer(at index: Int) -> UnsafeMutablePointer<zmq_msg_t> {
-        precondition(index >= 0 && index < count, "frame \(index) of a message of \(count)")
+        precondition(index >= 0 && index < count, "there is no frame \(index) in a message of \(count) frames")
         return unsafe slots + index
     }
 

@@ -16,8 +16,8 @@ package enum ZMQReceiveResult: Sendable, Equatable {
     case received
     /// No message was waiting.
     case empty
-    /// The message had this many frames, more than ``ZMQMultipart/framesMax``. Only the first frames were kept, so that a
-    /// ROUTER can answer the sender.
+    /// The message had this many frames, more than ``ZMQMultipart/framesMax``. Only the first frames were kept, so that
+    /// a ROUTER can answer the sender.
     case tooManyFrames(Int)
 }
 
@@ -71,7 +71,7 @@ extension ZMQSocket {
         let handle = try unsafe openHandle("receive")
         message.removeAll()
         repeat {
-            if message.count == message.framesMax { return try unsafe refuse(message, handle) }
+            if message.count == message.framesMax { return try unsafe dropRest(of: message, handle) }
             let code = unsafe message.receiveFrame(from: handle, wait ? 0 : ZMQ_DONTWAIT)
             if code == EAGAIN { return .empty }
             guard code == 0 else { throw receiveFailed(code, message) }
@@ -99,8 +99,8 @@ extension ZMQSocket {
         }
     }
 
-    private func refuse(
-        _ message: ZMQMultipart, _ handle: UnsafeMutableRawPointer
+    private func dropRest(
+        of message: ZMQMultipart, _ handle: UnsafeMutableRawPointer
     ) throws(ZMQError) -> ZMQReceiveResult {
         let rest = unsafe ZMQMultipart.drain(handle)
         guard rest.code == 0 else { throw receiveFailed(rest.code, message) }

@@ -30,7 +30,8 @@ package enum ZMQSocketType: Sendable {
     var authorization: ClientAuthorization?
     let outgoing = ZMQMultipart()
 
-    /// - Throws: `EMFILE` at the context's socket limit, `ETERM` after its shutdown, `EINVAL` for an option out of range.
+    /// - Throws: `EMFILE` at the context's socket limit, `ETERM` after its shutdown, `EINVAL` for an option out of
+    ///   range.
     package init(
         _ context: ZMQContext, _ type: ZMQSocketType, _ options: ZMQSocketOptions = ZMQSocketOptions()
     ) throws(ZMQError) {

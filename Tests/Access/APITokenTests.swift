@@ -99,7 +99,7 @@ import Testing
         #expect(throws: AccessKeyError.unknownKey("web")) { try gate.keys.revoke("web") }
     }
 
-    @Test func `names of keys are unique, and every value of a new key is checked`() throws {
+    @Test func `names of keys are unique, and a new key with a wrong name or scope is refused`() throws {
         var gate = Gate()
         _ = try gate.createAPI()
         #expect(throws: AccessKeyError.nameTaken("web")) { try gate.createAPI() }

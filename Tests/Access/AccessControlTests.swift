@@ -20,7 +20,7 @@ import Time
     private func create(_ name: String, _ kind: KeyDraft.Kind = .api(signInURL: nil)) throws -> (
         key: AccessKey, token: String
     ) {
-        let made = try file.edit(missing: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
+        let made = try file.edit(orBeginningWith: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
             try keys.create(KeyDraft(name: name, scope: Gate.everything, kind: kind), at: Gate.now, SystemRandom.bytes)
         }
         return (made.key, made.token ?? "")

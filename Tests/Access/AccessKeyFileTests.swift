@@ -15,7 +15,7 @@ import Time
         _ file: AccessKeyFile, _ name: String, _ kind: KeyDraft.Kind = .api(signInURL: nil),
         _ scope: KeyScope = Gate.everything
     ) throws -> (key: AccessKey, token: String?) {
-        try file.edit(missing: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
+        try file.edit(orBeginningWith: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
             try keys.create(KeyDraft(name: name, scope: scope, kind: kind), at: Gate.now, SystemRandom.bytes)
         }
     }
@@ -92,6 +92,7 @@ import Time
             ("\"kind\":\"api\"", "\"kind\":\"apl\"", "keys[0].kind"),
             ("\"readOnly\":false", "\"readOnly\":0", "keys[0].readOnly"),
             ("\"public\"", "\"pub\"", "keys[0].databases"),
+            ("\"environments\":[", "\"environments\":\"\",\"others\":[", "keys[0].environments"),
             ("\"created\":\"2026", "\"created\":\"x", "keys[0].created"), ("\"name\":\"web\",", "", "keys[0].name"),
         ]
         for (old, new, part) in changes {

@@ -15,7 +15,7 @@ import Time
 
     @Test func `each interval gives one more attempt, up to the burst`() {
         var limiter = FailureLimiter()
-        let interval = FailureLimiter.client.interval
+        let interval = FailureLimiter.clientLimit.interval
         func fail(_ count: Int, at now: Instant) {
             for _ in 0..<count { limiter.record(Self.client("192.0.2.1"), at: now) }
         }

@@ -120,7 +120,9 @@ import Time
         ([Field.signature: ""], "400 \(Field.signature)"), ([Field.signature: "AAA"], "400 \(Field.signature)"),
         ([Field.signature: "AAAA"], "401 \(Field.signature)"), ([Field.keyID: "é"], "401 \(Field.keyID)"),
     ])
-    func `a malformed header is refused with its name`(change: [String: String?], expected: String) throws {
+    func `a missing, malformed or wrong header is refused with its name`(
+        change: [String: String?], expected: String
+    ) throws {
         var gate = Gate()
         let id = try gate.create(.server(PrivateKey().publicKey, user: "_importer"), "importer", Gate.publicScope).id
         let headers = Self.headers(id, "AAAA").merging(change.compactMapValues(\.self)) { $1 }

@@ -28,7 +28,7 @@ import Testing
         ("/database/1/iCloud.A/production", "400 database"),
         ("/database/1/iCloud.A/production/everyone/records/query", "400 database"),
     ])
-    func `another path is refused, with the part that is wrong`(path: String, expected: String) throws {
+    func `any other path is refused, with the part that is wrong`(path: String, expected: String) throws {
         let error = #expect(throws: AccessError.self) { try WebServicesPath(path) }
         #expect(error?.summary == expected)
     }

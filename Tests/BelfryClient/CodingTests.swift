@@ -76,17 +76,17 @@ import Testing
     }
 
     @Test func `notification infos, IDs, references and locations are read back from an archive`() throws {
-        #expect(try archived(Sample.info()) == Sample.info())
+        #expect(try archivedAndReadBack(Sample.info()) == Sample.info())
         let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: "_bob")
         let recordID = CKRecord.ID(recordName: "n1", zoneID: zoneID)
-        #expect(try archived(zoneID) == zoneID && archived(CKRecordZone.ID.default) == .default)
-        #expect(try archived(recordID) == recordID)
+        #expect(try archivedAndReadBack(zoneID) == zoneID && archivedAndReadBack(CKRecordZone.ID.default) == .default)
+        #expect(try archivedAndReadBack(recordID) == recordID)
         let reference = CKRecord.Reference(recordID: recordID, action: .deleteSelf)
-        #expect(try archived(reference) == reference)
+        #expect(try archivedAndReadBack(reference) == reference)
         let place = CLLocation(latitude: -48.25, longitude: 16.1)
-        #expect(try archived(place) == place)
+        #expect(try archivedAndReadBack(place) == place)
         let id = try #require(Golden.zoneSilent.notification?.notificationID)
-        #expect(try archived(id) == id && id != Golden.databaseSilent.notification?.notificationID)
+        #expect(try archivedAndReadBack(id) == id && id != Golden.databaseSilent.notification?.notificationID)
     }
 
     @Test func `an invalid subscription in an archive is an error`() throws {
@@ -100,7 +100,7 @@ import Testing
         #expect(unarchiver.error != nil)
     }
 
-    private func archived<T: NSObject & NSSecureCoding>(_ object: T) throws -> T? {
+    private func archivedAndReadBack<T: NSObject & NSSecureCoding>(_ object: T) throws -> T? {
         let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
         return try NSKeyedUnarchiver.unarchivedObject(ofClass: T.self, from: data)
     }

@@ -37,15 +37,15 @@ import Testing
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         let belfry = try await TestPipeline.start(yaml: yaml)
-        var (taken, refused) = (0, 0)
+        var (accepted, refused) = (0, 0)
         for number in 0..<300 {
             let drawn = DrawnSubscription(number, using: &random)
             let raw = drawn.rawCommand
             let admission = try await belfry.send(drawn.command ?? raw)
             #expect(admission.refusals.first?.code == drawn.refusal, "seed \(seed), \(number): \(raw)")
-            if drawn.refusal == nil { taken += 1 } else { refused += 1 }
+            if drawn.refusal == nil { accepted += 1 } else { refused += 1 }
         }
-        #expect(taken > 30 && refused > 30, "seed \(seed)")
+        #expect(accepted > 30 && refused > 30, "seed \(seed)")
         try await belfry.stop()
     }
 }

@@ -69,14 +69,15 @@ import Testing
             (BelfryUser("_alice", container: "Notes"), "container container.prefix"),
         ]
         for (user, expected) in users {
-            #expect(refused { try user.command(saving: Sample.zone(), in: .private) } == expected)
-            #expect(refused { try user.command(deleting: "zone", in: .private) } == expected)
+            #expect(summary { try user.command(saving: Sample.zone(), in: .private) } == expected)
+            #expect(summary { try user.command(deleting: "zone", in: .private) } == expected)
         }
-        #expect(refused { try BelfryUser.alice.command(deleting: "", in: .private) } == "subscriptionID name.length")
+        #expect(summary { try BelfryUser.alice.command(deleting: "", in: .private) } == "subscriptionID name.length")
     }
 
+    /// The property and the code of the refusal; nil if the client accepts the subscription.
     private func refusal(_ subscription: CKSubscription, in scope: CKDatabase.Scope = .private) -> String? {
-        refused { try BelfryUser.alice.command(saving: subscription, in: scope) }
+        summary { try BelfryUser.alice.command(saving: subscription, in: scope) }
     }
 
     private func failure(
@@ -90,7 +91,7 @@ import Testing
         }
     }
 
-    private func refused(_ body: () throws -> String) -> String? {
+    private func summary(ofRefusal body: () throws -> String) -> String? {
         do {
             _ = try body()
             return nil

@@ -10,16 +10,16 @@ import Testing
     func `the client reads what the subscription asked for, or the push is pruned`(seed: UInt64) async throws {
         var random = Seeded(seed)
         let belfry = try await TestPipeline.start(yaml: yaml)
-        let stories = (0..<60).map { Story($0, using: &random) }
-        let admission = try await belfry.send(try stories.flatMap { try $0.commands })
+        let cases = (0..<60).map { RoundTripCase($0, using: &random) }
+        let admission = try await belfry.send(try cases.flatMap { try $0.commands })
         #expect(admission.refusals == [], "seed \(seed)")
         try await belfry.advance(by: .seconds(60))
         let pushes = Dictionary(grouping: try belfry.pushes.map(Push.init), by: \.user)
         try await belfry.stop()
-        for story in stories {
-            let received = pushes[story.user.recordName] ?? []
-            #expect(received.count == 1, "seed \(seed), \(story.user.recordName)")
-            for push in received { story.expect(push.notification, seed) }
+        for roundTrip in cases {
+            let received = pushes[roundTrip.user.recordName] ?? []
+            #expect(received.count == 1, "seed \(seed), \(roundTrip.user.recordName)")
+            for push in received { roundTrip.expect(push.notification, seed) }
         }
         let pruned = pushes.values.joined().filter { $0.notification?.isPruned == true }.count
         #expect(pruned > 3 && pruned < 57, "seed \(seed): \(pruned) of 60")
@@ -40,7 +40,7 @@ private struct Push {
 }
 
 /// One user, one subscription and one change.
-private struct Story {
+private struct RoundTripCase {
     let user: BelfryUser
     let scope: CKDatabase.Scope
     let subscription: CKSubscription
@@ -51,7 +51,7 @@ private struct Story {
         user = BelfryUser("_user\(number)", container: "iCloud.com.example.Notes", environment: .development)
         record = DrawnRecord(number, using: &random)
         reason = random.one(of: [.recordCreated, .recordUpdated, .recordDeleted])
-        (subscription, scope) = Story.subscription(to: record, of: user, using: &random)
+        (subscription, scope) = RoundTripCase.subscription(to: record, of: user, using: &random)
         if !random.isOneIn(10) { subscription.notificationInfo = DrawnInfo.draw(using: &random) }
     }
 
@@ -92,7 +92,7 @@ private struct Story {
 
 // MARK: - What the client must read
 
-extension Story {
+extension RoundTripCase {
     func expect(_ notification: CKNotification?, _ seed: UInt64) {
         let label: Comment = "seed \(seed), \(user.recordName)"
         guard let notification else {
@@ -100,14 +100,14 @@ extension Story {
             return
         }
         #expect(notification.notificationID != nil && notification.subscriptionID == subscription.subscriptionID, label)
-        let read = Reading(notification, label)
+        let read = ValueCheck(notification, label)
         read.expect(notification.subscriptionOwnerUserRecordID, CKRecord.ID(recordName: user.recordName))
         if !notification.isPruned { #expect(notification.containerIdentifier == user.container, label) }
         expectKind(notification, read)
         expectAlert(notification, subscription.notificationInfo ?? CKSubscription.NotificationInfo(), read)
     }
 
-    private func expectKind(_ notification: CKNotification, _ read: Reading) {
+    private func expectKind(_ notification: CKNotification, _ read: ValueCheck) {
         switch subscription {
         case is CKDatabaseSubscription:
             #expect((notification as? CKDatabaseNotification)?.databaseScope == scope, read.label)
@@ -119,7 +119,7 @@ extension Story {
         }
     }
 
-    private func expectQuery(_ notification: CKQueryNotification?, _ read: Reading) {
+    private func expectQuery(_ notification: CKQueryNotification?, _ read: ValueCheck) {
         guard let notification else {
             Issue.record(read.label)
             return
@@ -142,7 +142,7 @@ extension Story {
     }
 
     private func expectAlert(
-        _ notification: CKNotification, _ info: CKSubscription.NotificationInfo, _ read: Reading
+        _ notification: CKNotification, _ info: CKSubscription.NotificationInfo, _ read: ValueCheck
     ) {
         read.expect(notification.alertBody, info.alertLocalizationKey == nil ? info.alertBody : nil)
         read.expect(notification.alertLocalizationKey, info.alertLocalizationKey)
@@ -172,7 +172,8 @@ extension Story {
         return names.map { record.fields[$0]?.argument ?? "" }
     }
 
-    private func expectWhole(_ arguments: [String]?, of names: [CKRecord.FieldKey]?, _ read: Reading) {
+    /// Expects that an argument is empty only if the record lacks the field, or the notification is pruned.
+    private func expectWhole(_ arguments: [String]?, of names: [CKRecord.FieldKey]?, _ read: ValueCheck) {
         for (argument, name) in zip(arguments ?? [], names ?? []) where argument.isEmpty {
             #expect(record.fields[name] == nil || read.isPruned, read.label)
         }
@@ -180,7 +181,7 @@ extension Story {
 }
 
 /// Compares the values of a notification with the expected values.
-private struct Reading {
+private struct ValueCheck {
     let isPruned: Bool
     let label: Comment
 
@@ -188,9 +189,9 @@ private struct Reading {
 
     /// Expects the value. A pruned notification may lack the value.
     func expect<Value: Equatable>(
-        _ read: Value?, _ asked: Value?, sourceLocation: SourceLocation = #_sourceLocation
+        _ read: Value?, _ expected: Value?, sourceLocation: SourceLocation = #_sourceLocation
     ) {
         if read == nil, isPruned { return }
-        #expect(read == asked, label, sourceLocation: sourceLocation)
+        #expect(read == expected, label, sourceLocation: sourceLocation)
     }
 }

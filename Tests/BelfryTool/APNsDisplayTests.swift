@@ -38,7 +38,7 @@ struct APNsDisplayTests {
         #expect(text(.device, request(silent)) == "abcdef01…  com.example.Notes\n    (background)")
     }
 
-    @Test func `a push is marked if the device is offline`() {
+    @Test func `a push to an offline device is marked, and a failed request shows its status or how it ended`() {
         let stored = text(.device, request(notice(APNsDisplayTests.alert), fate: "stored"))
         #expect(stored == "abcdef01…  com.example.Notes\n    (stored: the device is offline)")
         #expect(text(.device, request(nil, status: 503, fate: nil)) == "503 Shutdown  abcdef01…")

@@ -20,7 +20,7 @@ import TransportAPNs
     }
 
     @Test func `Reference/Codes.md has each code of a dead letter with its stages, and no other`() throws {
-        try expect(.deadLetter, "Dead letters", atLeast: 20, stages: true)
+        try expect(.deadLetter, "Dead letters", atLeast: 20, listsStages: true)
     }
 
     @Test func `Reference/Codes.md has each code of doctor, and no other`() throws {
@@ -32,15 +32,17 @@ import TransportAPNs
         try expect(.courier, "Answers of the courier", atLeast: 10)
     }
 
-    /// - Parameter stages: Whether the second column names the stages.
+    /// - Parameters:
+    ///   - more: Codes that are not written as strings in the sources.
+    ///   - listsStages: Whether the second column of the table lists the stages.
     private func expect(
-        _ kind: MessageKind, _ heading: String, atLeast: Int, _ more: [String] = [], stages: Bool = false
+        _ kind: MessageKind, _ heading: String, atLeast: Int, _ more: [String] = [], listsStages: Bool = false
     ) throws {
         let found = try #require(try Self.scan.get().codes[kind])
         let codes = Set(found.keys).union(more).sorted()
         #expect(codes.count >= atLeast)
         let rows = codes.map { code in
-            ["`\(code)`"] + (stages ? [found[code, default: []].sorted().joined(separator: ", ")] : [])
+            ["`\(code)`"] + (listsStages ? [found[code, default: []].sorted().joined(separator: ", ")] : [])
         }
         try Self.page.expect(rows: rows, under: heading)
     }

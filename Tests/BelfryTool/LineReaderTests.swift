@@ -4,22 +4,22 @@ import Testing
 @testable import BelfryTool
 
 struct LineReaderTests {
-    private struct Seen: Equatable, CustomStringConvertible {
+    private struct SourceLine: Equatable, CustomStringConvertible {
         var source: String
         var line: UInt64
         var text: String
         var description: String { "\(source):\(line): \(text)" }
     }
 
-    private func lines(_ paths: [String]) throws -> [Seen] {
+    private func lines(_ paths: [String]) throws -> [SourceLine] {
         let reader = LineReader(paths.map(InputSource.init(path:)))
-        var seen: [Seen] = []
+        var seen: [SourceLine] = []
         while !reader.isAtEnd {
             guard let block = try reader.next() else { continue }
             for (index, text) in block.bytes.split(separator: 0x0A).enumerated() {
                 let name = block.source.split(separator: "/").last.map(String.init) ?? ""
                 seen.append(
-                    Seen(
+                    SourceLine(
                         source: name, line: block.firstLine + UInt64(index), text: String(decoding: text, as: UTF8.self)
                     ))
             }
@@ -33,15 +33,15 @@ struct LineReaderTests {
         let two = try folder.file("two", "\nc")
         #expect(
             try lines([one, two]) == [
-                Seen(source: "one", line: 1, text: "a"), Seen(source: "one", line: 4, text: "b"),
-                Seen(source: "two", line: 2, text: "c"),
+                SourceLine(source: "one", line: 1, text: "a"), SourceLine(source: "one", line: 4, text: "b"),
+                SourceLine(source: "two", line: 2, text: "c"),
             ])
     }
 
     @Test func `every line is read once, even if reads split it`() throws {
         let folder = try TemporaryFolder()
         let expected = (1...5_000).map {
-            Seen(source: "many", line: UInt64($0), text: "\($0)-" + String(repeating: "x", count: $0 % 97))
+            SourceLine(source: "many", line: UInt64($0), text: "\($0)-" + String(repeating: "x", count: $0 % 97))
         }
         let file = try folder.file("many", expected.map { $0.text + "\n" }.joined())
         #expect(try lines([file]) == expected)
@@ -67,7 +67,7 @@ struct LineReaderTests {
         #expect(counts.allSatisfy { $0 <= LineReader.blockLinesMax })
     }
 
-    @Test func `missing files and folders are errors`() throws {
+    @Test func `a missing file is an error, and so is a folder in its place`() throws {
         let folder = try TemporaryFolder()
         let missing = #expect(throws: ToolFailure.self) {
             try InputSource.check([InputSource(path: folder.path + "/no")])

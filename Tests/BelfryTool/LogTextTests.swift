@@ -7,11 +7,12 @@ import Time
 @testable import Inspect
 
 struct LogTextTests {
-    private func log(_ name: String, _ lines: Int, in folder: TemporaryFolder) throws -> String {
+    /// - Returns: The folder of the log.
+    private func writeLog(_ name: String, events: Int, in folder: TemporaryFolder) throws -> String {
         let options = EventLogOptions(
             directory: folder.path + "/logs", name: name, identity: LogIdentity(seed: "test", name: name), sync: .never)
         let writer = try EventLogWriter(options)
-        for number in 0..<lines {
+        for number in 0..<events {
             let line = Array("{\"n\":\(number)}\n".utf8)
             try line.withUnsafeBytes {
                 _ = try writer.append(
@@ -24,8 +25,8 @@ struct LogTextTests {
 
     @Test func `the table of logs is aligned`() throws {
         let folder = try TemporaryFolder()
-        _ = try log("changes", 12, in: folder)
-        _ = try log("pushes", 0, in: folder)
+        _ = try writeLog("changes", events: 12, in: folder)
+        _ = try writeLog("pushes", events: 0, in: folder)
         let rows = LogTable.rows(try EventLogs.list(in: folder.path + "/logs"))
         #expect(rows.count == 3)
         #expect(rows[0].hasPrefix("LOG      EVENTS  FIRST"))
@@ -45,19 +46,19 @@ struct LogTextTests {
         from: LogPosition?, until: LogPosition?, limit: UInt64?, expected: Range<Int>
     ) throws {
         let folder = try TemporaryFolder()
-        let directory = try log("changes", 10, in: folder)
+        let directory = try writeLog("changes", events: 10, in: folder)
         var output: [UInt8] = []
         let printer = EventPrinter(.events) { output += $0 }
         var show = LogShow(
             printer: printer, from: try from?.point(in: directory), until: try until?.point(in: directory),
-            left: limit ?? .max, follows: false)
+            eventsLeft: limit ?? .max, follows: false)
         try show.run(directory)
         #expect(String(decoding: output, as: UTF8.self) == expected.map { "{\"n\":\($0)}\n" }.joined())
     }
 
     @Test func `the report about a damaged log names file, byte and sequence`() throws {
         let folder = try TemporaryFolder()
-        let directory = try log("changes", 10, in: folder)
+        let directory = try writeLog("changes", events: 10, in: folder)
         #expect(
             VerifyText.lines("changes", try EventLogs.verify(directory: directory))[0].hasPrefix(
                 "changes: sound, 10 events"))

@@ -23,5 +23,5 @@ struct NumberTests {
         (UInt64(0), "0 B"), (999, "999 B"), (1_000, "1 kB"), (1_250, "1.3 kB"), (73_906_170, "73.9 MB"),
         (5_000_000_000, "5 GB"),
     ])
-    func `sizes have one decimal`(bytes: UInt64, text: String) { #expect(byteText(bytes) == text) }
+    func `sizes have at most one decimal`(bytes: UInt64, text: String) { #expect(byteText(bytes) == text) }
 }

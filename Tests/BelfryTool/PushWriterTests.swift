@@ -5,7 +5,7 @@ import Testing
 @testable import BelfryTool
 
 struct PushWriterTests {
-    private final class Page: Sendable {
+    private final class WrittenText: Sendable {
         private let bytes = Mutex<[UInt8]>([])
         var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
         func write(_ more: [UInt8]) { bytes.withLock { $0 += more } }
@@ -16,15 +16,15 @@ struct PushWriterTests {
     }
 
     @Test func `the first stage's pushes are written at once, all other pushes at the end`() {
-        let page = Page()
-        let writer = PushWriter { page.write($0) }
+        let output = WrittenText()
+        let writer = PushWriter { output.write($0) }
         let (first, second) = (writer.sink(for: "deliver"), writer.sink(for: "archive"))
         second([push("b1")])
         first([push("a1"), push("a2")])
-        #expect(page.text == "a1\na2\n")
+        #expect(output.text == "a1\na2\n")
         second([push("b2")])
         writer.finish()
-        #expect(page.text == "a1\na2\nb1\nb2\n")
+        #expect(output.text == "a1\na2\nb1\nb2\n")
         #expect(writer.pushes == 4)
     }
 

@@ -47,7 +47,7 @@ import Testing
                 refused.formUnion(error.errors.compactMap { Self.pageEntry(of: $0.keyPath)?.key })
             }
         }
-        // The page also lists `data.path`, which is another way to write `data`.
+        // The page writes `restart` and `Restart`. It also lists `data.path`, which is another way to write `data`.
         #expect(try ReferencePage("Settings.md").keys(ofRowsWith: "estart") == refused.union(["data.path"]))
     }
 

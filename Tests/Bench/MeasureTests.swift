@@ -12,7 +12,7 @@ import Testing
         #expect(Percentiles([]).p99 == 0)
     }
 
-    @Test func `percentile p is the smallest value that at least p percent of the values do not exceed`() {
+    @Test func `at least p percent of the values are at or below percentile p, and fewer are below it`() {
         var random = SplitMix64(seed: 11)
         for count in [1, 2, 9, 10, 11, 99, 100, 101, 997] {
             let values = (0..<count).map { _ in Int64(random.below(1_000)) }

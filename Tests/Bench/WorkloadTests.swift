@@ -18,7 +18,7 @@ import Testing
                 }())
     }
 
-    @Test func `a subscription watches one change in four`() {
+    @Test func `a subscription watches about one change in four`() {
         var workload = Workload(seed: 1, subscriptions: 10_000)
         _ = workload.lines(40_000)
         #expect(workload.made == 40_000)
@@ -31,7 +31,7 @@ import Testing
         #expect(lines.count == 500 * Workload.lineBytes)
         for line in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
             #expect(line.count == Workload.lineBytes - 1)
-            try Parsed.check(Array(line)) { #expect($0["type"]?.equals("record.save") == true) }
+            try ParsedJSON.check(Array(line)) { #expect($0["type"]?.equals("record.save") == true) }
         }
     }
 
@@ -39,13 +39,13 @@ import Testing
         var workload = Workload(seed: 5, subscriptions: 200, records: 2_000)
         for _ in 0..<5_000 {
             let change = workload.change()
-            let asked = change.topic == change.slot
+            let hasRightTopic = change.topic == change.slot
             let isZone = Workload.kind(ofSlot: change.slot) == .zone
-            #expect(change.isWatched == (asked && (isZone || change.priority >= 3)))
+            #expect(change.isWatched == (hasRightTopic && (isZone || change.priority >= 3)))
         }
     }
 
-    @Test func `a record of a zone's slot has two names, every other record one`() {
+    @Test func `a record of a zone's slot has two names, and every other record has one`() {
         var workload = Workload(seed: 5, subscriptions: 20, records: 100)
         var names: Set<[Int]> = []
         for _ in 0..<20_000 {
@@ -60,14 +60,14 @@ import Testing
         let lines = Workload(seed: 1, subscriptions: 23).setUp(blockLines: 4).flatMap { $0 }
         #expect(lines.count == 5 + 23)
         for (index, line) in lines.enumerated() {
-            try Parsed.check(Array(line.utf8)) {
+            try ParsedJSON.check(Array(line.utf8)) {
                 #expect($0["type"]?.string == (index < 5 ? "device.register" : "subscription.save"))
             }
         }
     }
 }
 
-enum Parsed {
+enum ParsedJSON {
     static func check(_ text: [UInt8], _ body: (JSONValue) throws -> Void) throws {
         var parser = JSONParser(limits: JSONLimits(refusesDuplicateKeys: true))
         try text.withUnsafeBytes { try body(try parser.parse($0)) }

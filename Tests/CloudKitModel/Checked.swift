@@ -20,9 +20,11 @@ func fieldsError(_ text: String) throws -> ModelError? {
 }
 
 func subscriptionError(
-    _ text: String, in scope: DatabaseScope = .private, anyScope: Bool = false
+    _ text: String, in scope: DatabaseScope = .private, allowsAnyScope: Bool = false
 ) throws -> ModelError? {
-    try error(in: text) { json throws(ModelError) in _ = try Subscription(json, in: scope, anyScope: anyScope) }
+    try error(in: text) { json throws(ModelError) in
+        _ = try Subscription(json, in: scope, allowsAnyScope: allowsAnyScope)
+    }
 }
 
 func infoError(_ text: String) throws -> ModelError? {
@@ -30,7 +32,7 @@ func infoError(_ text: String) throws -> ModelError? {
 }
 
 /// A text that must be refused, and the expected error.
-struct Refused: Sendable, CustomTestStringConvertible {
+struct RefusedText: Sendable, CustomTestStringConvertible {
     let text: String
     let error: ModelError
 

@@ -32,84 +32,84 @@ struct FieldsTests {
     static let identifier = "a field name is ASCII letters, digits and '_' with a letter first, which"
 
     static let refused = [
-        Refused("[]", "member.kind", at: "", "a dictionary of fields is an object, not an array"),
-        Refused(
+        RefusedText("[]", "member.kind", at: "", "a dictionary of fields is an object, not an array"),
+        RefusedText(
             #"{"a":1}"#, "member.kind", at: "a", #"a field is an object {"value": …, "type": …}, not a number"#),
-        Refused(
+        RefusedText(
             #"{"a":{"type":"STRING"}}"#, "member.missing", at: "a.value",
             "value is required: leave a field without a value out of the record"),
-        Refused(#"{"1a":{"value":1}}"#, "name.characters", at: "1a", #"\#(identifier) "1a" is not"#),
-        Refused(
+        RefusedText(#"{"1a":{"value":1}}"#, "name.characters", at: "1a", #"\#(identifier) "1a" is not"#),
+        RefusedText(
             #"{"a\nb":{"value":1}}"#, "name.characters", at: "a\nb", #"\#(identifier) "a\u{a}b" is not"#),
-        Refused(#"{"_a":{"value":1}}"#, "name.characters", at: "_a", #"\#(identifier) "_a" is not"#),
-        Refused(#"{"a b":{"value":1}}"#, "name.characters", at: "a b", #"\#(identifier) "a b" is not"#),
-        Refused(#"{"":{"value":1}}"#, "name.length", at: "", "a field name has 1 to 255 bytes, not 0"),
-        Refused(
+        RefusedText(#"{"_a":{"value":1}}"#, "name.characters", at: "_a", #"\#(identifier) "_a" is not"#),
+        RefusedText(#"{"a b":{"value":1}}"#, "name.characters", at: "a b", #"\#(identifier) "a b" is not"#),
+        RefusedText(#"{"":{"value":1}}"#, "name.length", at: "", "a field name has 1 to 255 bytes, not 0"),
+        RefusedText(
             #"{"a":{"value":1,"type":"INT46"}}"#, "word.unknown", at: "a.type",
             #"a field's type cannot be "INT46": did you mean "INT64"?"#),
-        Refused(
+        RefusedText(
             #"{"a":{"value":[1],"type":"STRINGLIST"}}"#, "word.unknown", at: "a.type",
             #"a field's type cannot be "STRINGLIST": did you mean "STRING_LIST"?"#),
-        Refused(
+        RefusedText(
             #"{"a":{"value":1,"type":7}}"#, "member.kind", at: "a.type", "a field's type is a string, not a number"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":1,"type":"STRING"}}"#, "field.value", at: "a.value",
             "a STRING is a JSON string, not a number"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":"1","type":"INT64"}}"#, "field.value", at: "a.value", "\(int64), not a string"),
-        Refused(#"{"a":{"value":null,"type":"INT64"}}"#, "field.value", at: "a.value", "\(int64), not null"),
-        Refused(#"{"a":{"value":1.0,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
-        Refused(#"{"a":{"value":9223372036854775808,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
-        Refused(#"{"a":{"value":-9223372036854775809,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
-        Refused(#"{"a":{"value":[1,2,3e1],"type":"INT64_LIST"}}"#, "field.value", at: "a.value[2]", int64),
-        Refused(
+        RefusedText(#"{"a":{"value":null,"type":"INT64"}}"#, "field.value", at: "a.value", "\(int64), not null"),
+        RefusedText(#"{"a":{"value":1.0,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
+        RefusedText(#"{"a":{"value":9223372036854775808,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
+        RefusedText(#"{"a":{"value":-9223372036854775809,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
+        RefusedText(#"{"a":{"value":[1,2,3e1],"type":"INT64_LIST"}}"#, "field.value", at: "a.value[2]", int64),
+        RefusedText(
             #"{"a":{"value":1,"type":"INT64_LIST"}}"#, "field.value", at: "a.value",
             "a value of a list type is an array, not a number"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":1e999,"type":"DOUBLE"}}"#, "field.value", at: "a.value",
             "a DOUBLE is a number in the range of a double"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":"2026-01-31","type":"TIMESTAMP"}}"#, "field.value", at: "a.value",
             "a TIMESTAMP is a number of milliseconds since 1970, not a string"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":"aGk","type":"BYTES"}}"#, "field.value", at: "a.value",
             "BYTES are a string in base64 (RFC 4648, section 4) with its padding"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":"a-_=","type":"BYTES"}}"#, "field.value", at: "a.value",
             "BYTES are a string in base64 (RFC 4648, section 4) with its padding"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":{"latitude":90.1,"longitude":0},"type":"LOCATION"}}"#, "field.value",
             at: "a.value.latitude", "latitude is a number of degrees from -90 to 90"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":{"latitude":9},"type":"LOCATION"}}"#, "member.missing", at: "a.value.longitude",
             "longitude is required: add it"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":{"latitude":9,"longitude":9,"speed":"x"},"type":"LOCATION"}}"#, "field.value",
             at: "a.value.speed", "speed is a number, not a string"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":[{"recordName":"n"},{"recordName":""}],"type":"REFERENCE_LIST"}}"#, "name.length",
             at: "a.value[1].recordName", "a record name has 1 to 255 bytes, not 0"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":{"recordName":"n","action":"DELETE"},"type":"REFERENCE"}}"#, "word.unknown",
             at: "a.value.action", #"a reference's action cannot be "DELETE": use NONE, DELETE_SELF or VALIDATE"#),
-        Refused(
+        RefusedText(
             #"{"a":{"value":{"recordName":"n","zoneID":{"zoneName":"_z"}},"type":"REFERENCE"}}"#, "name.reserved",
             at: "a.value.zoneID.zoneName",
             "a zone name cannot start with '_', except _defaultZone: CloudKit reserves such names"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":"x","type":"ASSETID"}}"#, "field.value", at: "a.value",
             "an ASSETID is an object that describes the asset, not a string"),
-        Refused(#"{"a":{"value":true}}"#, "field.value", at: "a.value", untyped),
-        Refused(
+        RefusedText(#"{"a":{"value":true}}"#, "field.value", at: "a.value", untyped),
+        RefusedText(
             #"{"a":{"value":null}}"#, "field.value", at: "a.value",
             "null is not a value: leave the field out of the record"),
-        Refused(
+        RefusedText(
             #"{"a":{"value":[1,"b"]}}"#, "field.value", at: "a.value[1]", "the elements of a list have one type"),
-        Refused(#"{"a":{"value":[[1]]}}"#, "field.value", at: "a.value[0]", "a list cannot contain lists"),
+        RefusedText(#"{"a":{"value":[[1]]}}"#, "field.value", at: "a.value[0]", "a list cannot contain lists"),
     ]
 
     @Test(arguments: refused)
-    func `an invalid field is refused`(row: Refused) throws {
+    func `an invalid field is refused`(row: RefusedText) throws {
         #expect(try fieldsError(row.text) == row.error)
     }
 }

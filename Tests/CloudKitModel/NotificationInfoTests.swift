@@ -44,7 +44,7 @@ struct NotificationInfoTests {
     }
 
     @Test(arguments: ["desiredKeys", "additionalFields"])
-    func `more than three desired keys are refused`(key: String) throws {
+    func `a fourth or repeated desired key is refused`(key: String) throws {
         #expect(try infoError(#"{"\#(key)":["a","b","c"]}"#) == nil)
         let reason = "a notification carries at most 3 desired keys, not 4: take some out"
         #expect(

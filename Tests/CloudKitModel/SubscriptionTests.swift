@@ -35,110 +35,112 @@ struct SubscriptionTests {
         (#""subscriptionType":"zone","zoneWide":true"#, .database),
         (#""subscriptionType":"database""#, .database),
     ])
-    func `a zone subscription for all zones has the database form`(members: String, form: Subscription.Form) throws {
+    func `the form is the type, but a zone subscription for all zones has the database form`(
+        members: String, form: Subscription.Form
+    ) throws {
         _ = try error(in: #"{"subscriptionID":"s",\#(members)}"#) { json throws(ModelError) in
             #expect(try Subscription(json, in: .private).form == form)
         }
     }
 
     static let refused = [
-        Refused("7", "member.kind", at: "", "a subscription is an object, not a number"),
-        Refused(
+        RefusedText("7", "member.kind", at: "", "a subscription is an object, not a number"),
+        RefusedText(
             #"{\#(query),"fireOn":["create"]}"#, "member.unknown", at: "fireOn",
             #"a subscription has no member "fireOn": did you mean "firesOn"?"#),
-        Refused(
+        RefusedText(
             #"{"subscriptionType":"database"}"#, "member.missing", at: "subscriptionID",
             "subscriptionID is required: add it"),
-        Refused(
+        RefusedText(
             #"{"subscriptionID":"","subscriptionType":"database"}"#, "name.length", at: "subscriptionID",
             "a subscription ID has 1 to 255 bytes, not 0"),
-        Refused(
+        RefusedText(
             #"{"subscriptionID":"s"}"#, "member.missing", at: "subscriptionType",
             "subscriptionType is required: add it"),
-        Refused(
+        RefusedText(
             #"{"subscriptionID":"s","subscriptionType":"Zone"}"#, "word.unknown", at: "subscriptionType",
             #"a subscription's type cannot be "Zone": did you mean "zone"?"#),
-        Refused(
+        RefusedText(
             #"{"subscriptionID":"s","subscriptionType":"recordZone"}"#, "word.unknown", at: "subscriptionType",
             #"a subscription's type cannot be "recordZone": use query, zone or database"#),
-        Refused(
+        RefusedText(
             #"{\#(database),"zoneWide":1}"#, "member.kind", at: "zoneWide", "zoneWide is true or false, not a number"),
-        Refused(
+        RefusedText(
             #"{"subscriptionID":"s","subscriptionType":"query","firesOn":["create"]}"#, "member.missing", at: "query",
             "query says what a query subscription watches: add it"),
-        Refused(
+        RefusedText(
             "{\(query)}", "member.missing", at: "firesOn",
             "firesOn is missing: name at least one of create, update and delete"),
-        Refused(
+        RefusedText(
             #"{\#(query),"firesOn":[]}"#, "subscription.fires_on", at: "firesOn",
             "firesOn is empty: name at least one of create, update and delete"),
-        Refused(
+        RefusedText(
             #"{\#(query),"firesOn":["create","udpate"]}"#, "word.unknown", at: "firesOn[1]",
             #"a change cannot be "udpate": did you mean "update"?"#),
-        Refused(
+        RefusedText(
             #"{\#(query),\#(fires),"recordType":"Note"}"#, "member.conflict", at: "recordType",
             "a query subscription names its record type in query.recordType: move it there"),
-        Refused(
+        RefusedText(
             #"{\#(query),\#(fires),"zoneID":{"zoneName":"Z"},"zoneWide":true}"#, "member.conflict", at: "zoneWide",
             "zoneWide means all zones, zoneID means one zone: keep one of them"),
-        Refused(
+        RefusedText(
             #"{\#(zone),"zoneID":{"zoneName":"Z"},"firesOn":["create"]}"#, "subscription.fires_on", at: "firesOn",
             "only a query subscription chooses what it fires on: take firesOn out"),
-        Refused(
+        RefusedText(
             #"{\#(database),"firesOnce":true}"#, "subscription.fires_once", at: "firesOnce",
             "only a query subscription fires once: take firesOnce out"),
-        Refused(
+        RefusedText(
             #"{\#(database),"query":{"recordType":"Note"}}"#, "member.conflict", at: "query",
             "only a query subscription has a query: to watch one type, use recordType"),
-        Refused(
+        RefusedText(
             #"{\#(database),"zoneID":{"zoneName":"Z"}}"#, "member.conflict", at: "zoneID",
             "a database subscription watches all zones: take zoneID out, or save a zone subscription"),
-        Refused(
+        RefusedText(
             "{\(zone)}", "member.missing", at: "zoneID",
             #"zoneID names the zone to watch: add it, or "zoneWide": true for all zones"#),
-        Refused(
+        RefusedText(
             #"{\#(zone),"zoneID":{"zoneName":"_defaultZone"}}"#, "subscription.zone", at: "zoneID.zoneName",
             "a zone subscription cannot watch _defaultZone, which has no change feed: use a query"),
-        Refused(
+        RefusedText(
             #"{\#(zone),"zoneID":{"ownerRecordName":"_a"}}"#, "member.missing", at: "zoneID.zoneName",
             "zoneName is required: add it"),
-        Refused(
+        RefusedText(
             #"{\#(zone),"zoneID":{"zoneName":"Z","ownerRecordName":"_a","ownerName":"_a"}}"#, "member.conflict",
             at: "zoneID.ownerName",
             "ownerName and ownerRecordName are two names of the same member: keep one of them"),
-        Refused(
+        RefusedText(
             #"{\#(database),"recordType":"No te"}"#, "name.characters", at: "recordType",
             #"a record type is ASCII letters, digits, '.', '-' and '_', which "No te" is not"#),
-        Refused(
+        RefusedText(
             #"{\#(database),"notificationInfo":{"desiredKeys":["a","b","c","d"]}}"#, "notification.desired_keys",
             at: "notificationInfo.desiredKeys[3]",
             "a notification carries at most 3 desired keys, not 4: take some out"),
     ]
 
     @Test(arguments: refused)
-    func `a subscription that CloudKit would reject is refused`(row: Refused) throws {
+    func `a subscription that CloudKit would reject is refused`(row: RefusedText) throws {
         #expect(try subscriptionError(row.text) == row.error)
     }
 
     static let refusedQueries = [
-        Refused(#"{}"#, "member.missing", at: "query.recordType", "recordType is required: add it"),
-        Refused(#"[]"#, "member.kind", at: "query", "a query is an object, not an array"),
-        Refused(
+        RefusedText(#"{}"#, "member.missing", at: "query.recordType", "recordType is required: add it"),
+        RefusedText(#"[]"#, "member.kind", at: "query", "a query is an object, not an array"),
+        RefusedText(
             #"{"recordType":"N","filterby":[]}"#, "member.unknown", at: "query.filterby",
             #"a query has no member "filterby": did you mean "filterBy"?"#),
-        Refused(
+        RefusedText(
             #"{"recordType":"N","filterBy":{}}"#, "member.kind", at: "query.filterBy",
             "filterBy is an array, not an object"),
-        Refused(
+        RefusedText(
             #"{"recordType":"N","predicate":["a"]}"#, "member.kind", at: "query.predicate",
             "a predicate is a string, not an array"),
-        Refused(
+        RefusedText(
             #"{"recordType":"N","predicate":"a = 1","filterBy":[]}"#, "member.conflict", at: "query.predicate",
             "a query has filterBy or predicate, not both: keep one of them"),
     ]
 
     @Test(arguments: refusedQueries)
-    func `an invalid query is refused`(row: Refused) throws {
+    func `an invalid query is refused`(row: RefusedText) throws {
         let text = #"{"subscriptionID":"s","subscriptionType":"query","firesOn":["create"],"query":\#(row.text)}"#
         #expect(try subscriptionError(text) == row.error)
     }
@@ -167,13 +169,13 @@ struct SubscriptionTests {
     ]
 
     @Test(arguments: wrongDatabases)
-    func `a subscription in a wrong database is refused without a setting`(
+    func `a subscription in a wrong database is refused unless a setting allows it`(
         text: String, scope: DatabaseScope, reason: String
     )
         throws
     {
         let expected = ModelError("subscription.scope", at: "subscriptionType", reason)
         #expect(try subscriptionError(text, in: scope) == expected)
-        #expect(try subscriptionError(text, in: scope, anyScope: true) == nil)
+        #expect(try subscriptionError(text, in: scope, allowsAnyScope: true) == nil)
     }
 }

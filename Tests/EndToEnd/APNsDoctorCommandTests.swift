@@ -113,7 +113,7 @@ struct APNsDoctorCommandTests {
         #expect(
             result.output.contains(
                 "stages.deliver.transports.apns.apps.notes.keyFile: \(file) is not a .p8 key from Apple"), "\(result)")
-        #expect(await setup.requests().isEmpty)
+        #expect(await setup.stopAndReadRequests().isEmpty)
     }
 
     /// The doctor's finding about the only app, and the number of requests to the server.
@@ -123,12 +123,12 @@ struct APNsDoctorCommandTests {
         let result = try await doctor(setup, pipeline)
         #expect(result.status == status && result.errors == "" && result.isNDJSON, "\(result)")
         #expect(result.output.split(separator: "\n").count == 1, "\(result)")
-        let requests = await setup.requests()
+        let requests = await setup.stopAndReadRequests()
         #expect(!requests.isEmpty && requests.allSatisfy(reachesNoDevice), "\(requests)")
         return (result.output, requests.count)
     }
 
-    /// Whether a request reached no device: the server did not accept it, and its token was invented.
+    /// Whether a request reached no device: the server did not accept the request, whose line has no token and no fate.
     private static func reachesNoDevice(_ request: String) -> Bool {
         !request.contains(#""status":200"#) && !request.contains(#""fate""#) && !request.contains(#""token":"#)
     }
@@ -136,7 +136,7 @@ struct APNsDoctorCommandTests {
     /// Writes the key of another server to `other.p8`.
     private static func writeOtherKey(in folder: Folder) async throws {
         let other = try Program("belfry", ["apns-server", "--port", "0", "--data", "other"], in: folder.path)
-        await other.error("port: ")
+        await other.waitForMessage("port: ")
         other.signal(SIGTERM)
         _ = await other.result()
         try FileManager.default.copyItem(

@@ -7,7 +7,7 @@ import Testing
 struct APNsServerCommandTests {
     private func start(_ arguments: [String], in folder: Folder) async throws -> (Program, port: String) {
         let program = try Program("belfry", ["apns-server", "--port", "0"] + arguments, in: folder.path)
-        let line = try #require(await program.error("port: "))
+        let line = try #require(await program.waitForMessage("port: "))
         return (program, String(line.drop { !$0.isNumber }))
     }
 
@@ -32,7 +32,7 @@ struct APNsServerCommandTests {
         let folder = try Folder()
         let (program, port) = try await start([], in: folder)
         #expect(try push(to: port, in: folder) == "")
-        let line = try #require(await program.line(#""type":"request""#))
+        let line = try #require(await program.waitForOutputLine(#""type":"request""#))
         #expect(line.contains(#""status":200"#) && line.contains(#""body":{"aps":{"alert":"Milk"}}"#))
         program.signal(SIGTERM)
         #expect(await program.result().status == 0)
@@ -42,13 +42,13 @@ struct APNsServerCommandTests {
         let folder = try Folder()
         let (program, port) = try await start(["--show", "device"], in: folder)
         try program.write(#"{"device":{"token":"ab01","topic":"com.example.Notes","state":"offline"}}"# + "\n")
-        await program.error("done: device ab01")
+        await program.waitForMessage("done: device ab01")
         #expect(try push(to: port, in: folder) == "")
-        await program.line("(stored: the device is offline)")
+        await program.waitForOutputLine("(stored: the device is offline)")
         try program.write("{\"device\":{\"token\":\"ab01\",\"topic\":\"com.example.Notes\"}}\n\n{\"clok\":1}\n")
-        #expect(await program.line("Milk") == "    Milk")
+        #expect(await program.waitForOutputLine("Milk") == "    Milk")
         #expect(
-            await program.error("clok") == #"standard input:4: unknown key "clok"; did you mean "clock"?"#,
+            await program.waitForMessage("clok") == #"standard input:4: unknown key "clok"; did you mean "clock"?"#,
             "an empty line has a number too")
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `belfry conformance` on stages and plugins that keep the rules, and on plugins that each break one.
+/// Runs `belfry conformance` on stages and plugins that keep the rules, and on plugins that each break one rule.
 @Suite(.timeLimit(.minutes(5)))
 struct ConformanceCommandTests {
     private static let hasPython = Python.hasZeroMQ
@@ -22,7 +22,8 @@ struct ConformanceCommandTests {
     @Test(
         .enabled(if: hasPython, Comment(rawValue: Python.missing)),
         arguments: Tier.some(of: [
-            ("mute", "opens"), ("version", "opens"), ("chatty", "answers"), ("early", "answers"), ("turned", "answers"),
+            ("mute", "opens"), ("version", "opens"), ("chatty", "answers"), ("early", "answers"),
+            ("reordered", "answers"),
             ("miscounts", "answers"), ("unended", "answers"),
             ("text", "json"), ("chance", "repeats"), ("batches", "cuts"), ("invents", "causes"), ("drops", "unknown"),
             ("fragile", "odd"), ("counts", "restarts"), ("strict", "frames"), ("gapless", "gaps"), ("deaf", "ends"),
@@ -137,7 +138,7 @@ private enum BrokenPlugin {
                 lines = [line for line, event in zip(lines, events) if not strange(event)]
             if fault == "fragile":
                 [event["user"].upper() for event in events if event.get("type") == "match"]
-            if fault == "turned":
+            if fault == "reordered":
                 if late:
                     answer(control, lines)
                     answer(*late)

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An operator makes keys, lists them in the pipeline file, uses them in every command that connects to a stage, and changes
-/// them.
+/// An operator makes keys, lists them in the pipeline file, uses them in every command that connects to a stage, and
+/// changes them.
 @Suite(.timeLimit(.minutes(5)))
 struct CurveCommandTests {
-    private func make(_ notes: Notes, _ name: String) async throws -> String {
+    private func makeKey(_ notes: Notes, _ name: String) async throws -> String {
         let made = try await Command.run(["curve", "make", notes.folder + "/" + name])
         try #require(made.status == 0, "\(made)")
         return String(made.output.dropLast())
@@ -14,7 +14,7 @@ struct CurveCommandTests {
 
     @Test func `only the owner can read a key file, and no key is overwritten`() async throws {
         let notes = try Notes()
-        let key = try await make(notes, "shop.key")
+        let key = try await makeKey(notes, "shop.key")
         let path = notes.folder + "/shop.key"
         #expect(key.utf8.count == 40)
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
@@ -33,7 +33,7 @@ struct CurveCommandTests {
 
     @Test func `a key is rotated in two steps`() async throws {
         let notes = try Notes()
-        let old = try await make(notes, "shop.key")
+        let old = try await makeKey(notes, "shop.key")
         let path = notes.folder + "/shop.key"
         #expect(try await Command.run(["curve", "rotate", path, "--finish"]).status == 66)
         let next = try await Command.run(["curve", "rotate", path])
@@ -46,13 +46,15 @@ struct CurveCommandTests {
         #expect(!FileManager.default.fileExists(atPath: path + ".next"))
     }
 
-    /// A pipeline whose door and links have keys: `shop` may send, `screen` may read.
-    private func keyed(_ notes: Notes) async throws -> (yaml: String, ingest: String) {
-        let ingest = try await make(notes, "ingest.key")
+    /// Writes a pipeline file whose door and links have keys: `shop` may send, `screen` may read.
+    ///
+    /// - Returns: The text of the file and the public key of ingest.
+    private func writePipelineWithKeys(_ notes: Notes) async throws -> (yaml: String, ingest: String) {
+        let ingest = try await makeKey(notes, "ingest.key")
         let curve = """
             curve: {publicKey: '\(ingest)', secretKey: {$file: ingest.key}, \
-            producers: {shop: '\(try await make(notes, "shop.key"))'}, \
-            readers: {screen: '\(try await make(notes, "screen.key"))'}}
+            producers: {shop: '\(try await makeKey(notes, "shop.key"))'}, \
+            readers: {screen: '\(try await makeKey(notes, "screen.key"))'}}
             """
         let yaml = """
             pipeline: keyed
@@ -70,7 +72,7 @@ struct CurveCommandTests {
     ) async throws {
         let notes = try Notes()
         let pipeline = try await notes.write(
-            keyed(notes).yaml.replacing("{$file: ingest.key}", with: secret), to: "notes.yaml")
+            writePipelineWithKeys(notes).yaml.replacing("{$file: ingest.key}", with: secret), to: "notes.yaml")
         let result = try await Command.run(["validate", pipeline])
         #expect(result.status == 0 && result.output.contains("is valid"), "\(result)")
         let isFile = secret.contains("$file")
@@ -83,7 +85,7 @@ struct CurveCommandTests {
 
     @Test func `a wrong secret key file is reported with file, line and advice`() async throws {
         let notes = try Notes()
-        _ = try await keyed(notes)
+        _ = try await writePipelineWithKeys(notes)
         try notes.write("hunter2", to: "ingest.key")
         for command in [["validate", notes.pipeline], ["doctor", notes.pipeline, "--only", "file"]] {
             let result = try await Command.run(command)
@@ -91,8 +93,8 @@ struct CurveCommandTests {
             #expect(result.status != 0 && text.contains("\(notes.pipeline):4:"), "\(result)")
             #expect(
                 text.contains(
-                    "stages.ingest.curve.secretKey: \(notes.folder)/ingest.key holds no secret key; a secret key has 40 "
-                        + "characters of Z85; make one with `belfry curve make FILE`"), "\(result)")
+                    "stages.ingest.curve.secretKey: \(notes.folder)/ingest.key holds no secret key; a secret key has "
+                        + "40 characters of Z85; make one with `belfry curve make FILE`"), "\(result)")
             #expect(!text.contains("hunter2"))
         }
         let started = try await Program.run("belfry-ingest", ["--pipeline", notes.pipeline])
@@ -101,7 +103,7 @@ struct CurveCommandTests {
 
     @Test func `a stage without a key cannot read from a stage with keys, and nothing starts`() async throws {
         let notes = try Notes()
-        try await notes.write(keyed(notes).yaml + "\n  match: {from: ingest}\n", to: "notes.yaml")
+        try await notes.write(writePipelineWithKeys(notes).yaml + "\n  match: {from: ingest}\n", to: "notes.yaml")
         for command in [["validate"], ["doctor"], ["up"]] {
             let result = try await Command.run(command + [notes.pipeline])
             let text = result.output + result.errors
@@ -115,22 +117,22 @@ struct CurveCommandTests {
 
     @Test func `every command uses the given key, and reports a key that is not listed`() async throws {
         let notes = try Notes()
-        let ingest = try await keyed(notes).ingest
+        let ingest = try await writePipelineWithKeys(notes).ingest
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
-        await program.error("running")
+        await program.waitForMessage("running")
         let input = try notes.write(Notes.phone() + Notes.change("n1"), to: "in.ndjson")
         let door = "ipc://\(notes.folder)/data/ingest.door"
         func key(_ name: String) -> [String] { ["--key", "\(notes.folder)/\(name).key"] }
-        func sent(_ key: [String]) async throws -> Program.Result {
+        func send(with key: [String]) async throws -> Program.Result {
             try await Command.run(
                 ["send", "--door", door, "--server-key", ingest, "--producer", "orders", input] + key)
         }
 
-        let refused = try await sent(key("screen"))
+        let refused = try await send(with: key("screen"))
         #expect(refused.status == 77 && refused.errors.contains("is not listed for producing"), "\(refused)")
-        await program.error("is not listed under `curve: producers`")
-        #expect(try await sent(key("shop")).errors == "3 lines sent\n")
-        #expect(try await sent(key("shop")).errors == "0 lines sent, 3 accepted in an earlier run\n")
+        await program.waitForMessage("is not listed under `curve: producers`")
+        #expect(try await send(with: key("shop")).errors == "3 lines sent\n")
+        #expect(try await send(with: key("shop")).errors == "0 lines sent, 3 accepted in an earlier run\n")
         // The stage's own key may send, but not under the name of a producer that belongs to another key.
         let own = try await Command.run(["send", notes.pipeline, "--producer", "orders", input])
         #expect(own.status == 77 && own.errors.contains("(door.owner)"), "\(own)")
@@ -155,9 +157,9 @@ struct CurveCommandTests {
 
     @Test func `while a key changes, no request of its owner is rejected`() async throws {
         let notes = try Notes()
-        let (yaml, ingest) = try await keyed(notes)
+        let (yaml, ingest) = try await writePipelineWithKeys(notes)
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
-        await program.error("running")
+        await program.waitForMessage("running")
         let shop = notes.folder + "/shop.key"
         let old = String(try await Command.run(["curve", "show", shop]).output.dropLast())
         func send(_ name: String, serverKeys: [String]) async throws -> Program.Result {
@@ -169,7 +171,7 @@ struct CurveCommandTests {
         let both = yaml.replacing("'\(old)'", with: "['\(old)', '\(new)']")
         try notes.write(both, to: "notes.yaml")
         program.signal(SIGHUP)
-        #expect(await program.error("reloaded") != nil)
+        #expect(await program.waitForMessage("reloaded") != nil)
         #expect(try await send("n1", serverKeys: [ingest]).status == 0)
         #expect(try await Command.run(["curve", "rotate", shop, "--finish"]).status == 0)
         #expect(try await send("n2", serverKeys: [ingest]).status == 0)
@@ -190,9 +192,9 @@ struct CurveCommandTests {
 
     @Test func `a running stage whose key differs from its key file is reported`() async throws {
         let notes = try Notes()
-        let (yaml, old) = try await keyed(notes)
+        let (yaml, old) = try await writePipelineWithKeys(notes)
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
-        await program.error("running")
+        await program.waitForMessage("running")
         let path = notes.folder + "/ingest.key"
         let new = String(try await Command.run(["curve", "rotate", path]).output.dropLast())
         #expect(try await Command.run(["curve", "rotate", path, "--finish"]).status == 0)
@@ -210,12 +212,12 @@ struct CurveCommandTests {
 
     @Test func `a producer continues under its name when the pipeline starts or stops using keys`() async throws {
         let notes = try Notes()
-        let keyed = try await keyed(notes).yaml
+        let keyed = try await writePipelineWithKeys(notes).yaml
         let open = "pipeline: keyed\ndata: data\nstages:\n  ingest: {}\n"
         for (round, yaml) in [keyed, open, keyed].enumerated() {
             try notes.write(yaml, to: "notes.yaml")
             let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
-            await program.error("running")
+            await program.waitForMessage("running")
             let input = try notes.write(Notes.changes(0..<round + 1), to: "in.ndjson")
             let sent = try await Command.run(["send", notes.pipeline, "--producer", "orders", input])
             #expect(sent.errors.hasPrefix("1 line sent"), "\(sent)")
@@ -227,9 +229,9 @@ struct CurveCommandTests {
     @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
     func `a producer and a consumer in Python connect with keys`() async throws {
         let notes = try Notes()
-        let ingest = try await keyed(notes).ingest
+        let ingest = try await writePipelineWithKeys(notes).ingest
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
-        await program.error("running")
+        await program.waitForMessage("running")
         func send(_ lines: String, _ key: String) async throws -> Program.Result {
             try await Program.run(
                 Python.program,

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The files that a whole run leaves in its data folder, and their modes.
+/// Tests the modes of the files that a whole run leaves in its data folder.
 @Suite(.timeLimit(.minutes(5)))
 struct DataModeTests {
-    /// Writes a pipeline file whose stages make every kind of file: snapshots, dead letters, a journal of pushes in flight,
-    /// a courier's store, and a file of pushes.
+    /// Writes a pipeline file whose stages make every kind of file: snapshots, dead letters, a journal of pushes in
+    /// flight, a courier's store, and a file of pushes.
     private static func pipeline(_ notes: Notes, mode: String?, hook: Int) throws {
         let data = mode.map { "{ path: data, mode: \"\($0)\" }" } ?? "data"
         try notes.write(
@@ -36,7 +36,7 @@ struct DataModeTests {
             + "\n"
     }
 
-    /// A user may have separate badges for at most sixteen topics, so payload sets the seventeenth command aside.
+    /// A user can have separate badges for at most sixteen topics, so payload sets the seventeenth command aside.
     private static var badges: String {
         (1...17).map {
             #"{"type":"badge.set","container":"iCloud.com.example.Notes","environment":"development","user":"_alice","#
@@ -55,6 +55,9 @@ struct DataModeTests {
         return modes
     }
 
+    /// Checks the modes of the folder and of everything below it.
+    ///
+    /// - Returns: The paths.
     private static func check(_ folder: String, folders: UInt32, files: UInt32) throws -> Set<String> {
         let modes = try modes(folder)
         for (name, mode) in modes {
@@ -73,7 +76,7 @@ struct DataModeTests {
         try Self.pipeline(notes, mode: mode, hook: closed.number)
         let data = notes.folder + "/data"
         let up = try Program("belfry", ["up", notes.pipeline], umask: umask)
-        await up.error("deliver: ready")
+        await up.waitForMessage("deliver: ready")
         let input =
             Notes.phone() + Self.device("alice-web", "courier", String(repeating: "ab", count: 32))
             + Self.device("alice-hook", "hook", "hook") + Self.badges + Notes.changes(0..<40)
@@ -87,14 +90,14 @@ struct DataModeTests {
         up.signal(SIGTERM)
         #expect(await up.result().status == 0)
         let again = try Program("belfry", ["up", notes.pipeline], umask: umask)
-        await again.error("deliver: ready")
+        await again.waitForMessage("deliver: ready")
         #expect(try await Program.run("belfry", ["send", notes.pipeline], input: Notes.changes(40..<42)).status == 0)
         let more = ["tap", "deliver", "-p", notes.pipeline, "--from", "121", "--limit", "6", "--bare"]
         #expect(try await Program.run("belfry", more).status == 0)
         again.signal(SIGTERM)
         #expect(await again.result().status == 0)
         let replayed = try await Command.run(["replay", notes.pipeline])
-        #expect(replayed.status == 0, "secrets in clear text make no difference: \(replayed)")
+        #expect(replayed.status == 0, "\(replayed)")
         let torn = data + "/logs/outcomes/00000000000000000001.log"
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: torn))
         try handle.truncate(atOffset: handle.seekToEnd() - 3)
@@ -146,7 +149,7 @@ struct DataModeTests {
 
     @Test
     func
-        `the producers' secret belongs to its owner in every mode, and send works after following the doctor's advice`()
+        `only its owner can access the producers' secret in every mode, and send works after the doctor's advice`()
         async throws
     {
         let notes = try Notes()
@@ -155,7 +158,7 @@ struct DataModeTests {
         )
         let (data, secret) = (notes.folder + "/data", notes.folder + "/data/producer.secret")
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
-        await program.error("running")
+        await program.waitForMessage("running")
         let input = try notes.write(Notes.change("n1"), to: "in.ndjson")
         func send() async throws -> Program.Result {
             try await Command.run(["send", notes.pipeline, "--producer", "q", input])

@@ -5,19 +5,19 @@ import TestSupport
 import Testing
 import Time
 
-/// Pushes that a server refuses, listed and redriven by the real programs.
+/// Lists and redrives pushes that a server refuses, with the real programs.
 @Suite(.timeLimit(.minutes(5)))
 struct DeadLettersCommandTests {
-    /// A receiver of pushes that rejects all pushes until ``mend()`` is called.
+    /// A receiver of pushes that rejects all pushes until ``acceptPushes()`` is called.
     private final class Receiver: Sendable {
-        private let isBroken = Mutex(true)
+        private let rejectsPushes = Mutex(true)
         private let server = Mutex<TestServer?>(nil)
 
         var url: String { server.withLock { $0?.url ?? "" } }
 
         init() {
             let server = TestServer { [weak self] _, _ in
-                self?.isBroken.withLock { $0 } ?? true
+                self?.rejectsPushes.withLock { $0 } ?? true
                     ? .status(400, body: "broken") : .status(200)
             }
             self.server.withLock { $0 = server }
@@ -25,7 +25,7 @@ struct DeadLettersCommandTests {
 
         deinit { server.withLock { $0?.stop() } }
 
-        func mend() { isBroken.withLock { $0 = false } }
+        func acceptPushes() { rejectsPushes.withLock { $0 = false } }
 
         /// Device and record of each received push.
         var pushes: [String] {
@@ -68,7 +68,7 @@ struct DeadLettersCommandTests {
         let yaml = try notes.read("notes.yaml").replacing("{ use: file, path: pushes.ndjson }", with: webhook)
         try notes.write(yaml, to: "notes.yaml")
         let up = try Program("belfry", ["up", notes.pipeline])
-        await up.error("deliver: ready")
+        await up.waitForMessage("deliver: ready")
         return (notes, up)
     }
 
@@ -76,16 +76,17 @@ struct DeadLettersCommandTests {
     private func send(_ commands: String, to notes: Notes, outcomes: Int) async throws {
         let sent = try await Program.run("belfry", ["send", notes.pipeline], input: commands)
         #expect(sent.status == 0, "\(sent)")
-        try await settle(notes, outcomes)
+        try await waitForOutcomes(outcomes, of: notes)
     }
 
-    private func settle(_ notes: Notes, _ outcomes: Int) async throws {
+    private func waitForOutcomes(_ outcomes: Int, of notes: Notes) async throws {
         let tap = try await Program.run(
             "belfry", ["tap", "deliver", "-p", notes.pipeline, "--from", "1", "--limit", "\(outcomes)", "--bare"])
         #expect(tap.output.split(separator: "\n").count == outcomes)
     }
 
-    private func letters(_ notes: Notes, _ arguments: String...) async throws -> Program.Result {
+    /// Runs `belfry dead-letters`.
+    private func deadLetters(_ notes: Notes, _ arguments: String...) async throws -> Program.Result {
         let result = try await Command.run(["dead-letters"] + arguments + [notes.pipeline])
         #expect(result.isNDJSON, "\(result)")
         return result
@@ -101,18 +102,18 @@ struct DeadLettersCommandTests {
         try await send(
             devices + subscriptions + Self.note("n1") + Self.note("n2"), to: notes, outcomes: 8)
         #expect(receiver.pushes.count == 8)
-        let list = try await letters(notes)
+        let list = try await deadLetters(notes)
         #expect(list.status == 0)
         #expect(
             list.output.contains(
                 #""letters":8,"redrivable":7,"groups":[{"stage":"deliver","code":"failed","status":400,"reason":"#),
             "\(list.output.suffix(400))")
 
-        receiver.mend()
+        receiver.acceptPushes()
         try await send(
             Self.unregister("alice-pad") + Self.register("alice-mac", "5") + Self.note("n3"), to: notes, outcomes: 11)
         let before = receiver.pushes
-        let preview = try await letters(notes, "redrive")
+        let preview = try await deadLetters(notes, "redrive")
         #expect(preview.status == 1 && preview.errors == "nothing was sent; add --yes to send\n", "\(preview.errors)")
         #expect(
             preview.output.contains(
@@ -125,13 +126,13 @@ struct DeadLettersCommandTests {
         let question = ["explain", "--change", "7", "--device", "alice-phone", "-p", notes.pipeline]
         #expect(try await Command.run(question).status == 1)
 
-        let first = try await letters(notes, "redrive", "--limit", "1", "--yes")
+        let first = try await deadLetters(notes, "redrive", "--limit", "1", "--yes")
         #expect(first.status == 0, "\(first)")
         #expect(first.errors == "1 letter redriven, 0 refused; 1 more can be redriven: run the same command again\n")
-        try await settle(notes, 12)
-        let second = try await letters(notes, "redrive", "--yes")
+        try await waitForOutcomes(12, of: notes)
+        let second = try await deadLetters(notes, "redrive", "--yes")
         #expect(second.status == 0 && second.errors == "1 letter redriven, 0 refused\n", "\(second.errors)")
-        try await settle(notes, 13)
+        try await waitForOutcomes(13, of: notes)
         #expect(Array(receiver.pushes.dropFirst(before.count)) == ["alice-phone n1", "alice-phone n2"])
 
         let explained = try await Command.run(question)
@@ -143,12 +144,12 @@ struct DeadLettersCommandTests {
         let export = try await Command.run(["trace", "outcomes:12", "-p", notes.pipeline, "--export", "-"])
         #expect(export.status == 64 && export.errors.contains("outcome 12 belongs to a redrive"), "\(export)")
 
-        let third = try await letters(notes, "redrive", "--yes")
+        let third = try await deadLetters(notes, "redrive", "--yes")
         #expect(third.status == 0 && third.errors == "nothing to redrive\n", "\(third.errors)")
         #expect(third.output.contains(#""redriven":2"#))
-        let included = try await letters(notes, "redrive", "--include", "superseded", "--user", "_bob", "--yes")
+        let included = try await deadLetters(notes, "redrive", "--include", "superseded", "--user", "_bob", "--yes")
         #expect(included.status == 0 && included.errors == "2 letters redriven, 0 refused\n", "\(included.errors)")
-        try await settle(notes, 15)
+        try await waitForOutcomes(15, of: notes)
         #expect(receiver.pushes.suffix(2) == ["bob-watch n1", "bob-watch n2"])
         up.signal(SIGTERM)
         #expect(await up.result().status == 0)
@@ -158,23 +159,23 @@ struct DeadLettersCommandTests {
 
     @Test func `a command that a stage refused goes through ingest again`() async throws {
         let receiver = Receiver()
-        receiver.mend()
+        receiver.acceptPushes()
         let (notes, up) = try await start(receiver)
         let many = (0...1_000).map { Self.register("d\($0)", "t\($0)") }.joined()
         let sent = try await Program.run("belfry", ["send", notes.pipeline], input: many)
         #expect(sent.status == 0, "\(sent)")
         try await send(Self.subscribe("_alice") + Self.note("n1"), to: notes, outcomes: 1_000)
-        let list = try await letters(notes, "--code", "device.too_many")
+        let list = try await deadLetters(notes, "--code", "device.too_many")
         #expect(
             list.output.contains(#""device":"d1000","transport":"apns","topic":"com.example.Notes","redrivable":true}"#)
         )
         let free = try await Program.run("belfry", ["send", notes.pipeline], input: Self.unregister("d0"))
         #expect(free.status == 0)
-        let redriven = try await letters(notes, "redrive", "--device", "d1000", "--yes")
+        let redriven = try await deadLetters(notes, "redrive", "--device", "d1000", "--yes")
         #expect(redriven.status == 0 && redriven.errors == "1 letter redriven, 0 refused\n", "\(redriven.errors)")
         try await send(Self.note("n2"), to: notes, outcomes: 2_000)
         #expect(receiver.pushes.suffix(1_000).contains("d1000 n2"))
-        let again = try await letters(notes, "redrive")
+        let again = try await deadLetters(notes, "redrive")
         #expect(again.status == 0 && again.output.contains(#""obsolete":{"redriven":1}"#), "\(again.output)")
         up.signal(SIGTERM)
         #expect(await up.result().status == 0)
@@ -234,7 +235,7 @@ struct DeadLettersCommandTests {
                         + "unknown_transport, unregistered"), "\(wrong)")
         }
         for (code, count) in [("failed", 0), ("badge.range", 0), ("field.type", 1)] {
-            let right = try await letters(notes, "--code", code)
+            let right = try await deadLetters(notes, "--code", code)
             #expect(right.status == 0 && right.output.contains(#""letters":\#(count),"#), "\(right)")
         }
     }
@@ -247,10 +248,10 @@ struct DeadLettersCommandTests {
         #expect(result.status == 64 && result.errors.contains("--limit takes a number from "), "\(result)")
     }
 
-    @Test func `a letter that ingest refuses is reported`() async throws {
+    @Test func `a dead letter that ingest refuses is reported`() async throws {
         let notes = try await notes(refused: #"{"type":"badge.set",\#(Self.place),"user":"_alice","badge":-1}"#)
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
-        await ingest.error("running")
+        await ingest.waitForMessage("running")
         let result = try await Command.run(["dead-letters", "redrive", notes.pipeline, "--yes"])
         #expect(result.status == 65, "\(result)")
         #expect(
@@ -261,7 +262,7 @@ struct DeadLettersCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `people see counts first, then each letter, and what would be sent`() async throws {
+    @Test func `a terminal gets counts first, then each dead letter, and what would be sent`() async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         let list = try await Program.run("belfry", ["dead-letters", notes.pipeline], onTerminal: true)
         let lines = list.output.split(separator: "\n", omittingEmptySubsequences: false)

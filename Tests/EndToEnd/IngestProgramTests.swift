@@ -41,7 +41,7 @@ struct IngestProgramTests {
         let pipe = notes.folder + "/in.pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline, pipe])
-        #expect(await program.error(": running, log ") != nil)
+        #expect(await program.waitForMessage(": running, log ") != nil)
         program.signal(SIGTERM)
         let result = await program.result()
         #expect(result.status == 0 && result.errors.hasSuffix(": stopped\n"), "\(result)")
@@ -69,7 +69,7 @@ struct IngestProgramTests {
         let sent = try await Program.run(
             "belfry", ["send", notes.pipeline], input: Notes.phone(transport: "screen") + Notes.change("n1"))
         #expect(sent.status == 0)
-        #expect(await programs[0].line("_alice on alice-phone") != nil)
+        #expect(await programs[0].waitForOutputLine("_alice on alice-phone") != nil)
         for program in programs { program.signal(SIGTERM) }
         for program in programs {
             let result = await program.result()

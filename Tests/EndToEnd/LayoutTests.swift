@@ -111,8 +111,9 @@ import Testing
         #expect(sources.count > 200)
         for source in sources {
             let text = try String(contentsOf: source, encoding: .utf8)
-            let starts = text.contains(/\b(Process\(\)|Process\.run\(|ChildProcess\(\[|posix_spawnp?\(&|popen\()/)
-            #expect(!starts || text.contains("Cost.spend("), "\(source.lastPathComponent)")
+            let startsProcess = text.contains(
+                /\b(Process\(\)|Process\.run\(|ChildProcess\(\[|posix_spawnp?\(&|popen\()/)
+            #expect(!startsProcess || text.contains("Cost.spend("), "\(source.lastPathComponent)")
         }
     }
 
@@ -140,8 +141,8 @@ import Testing
         return nil
     }
 
-    /// The contents of Package.swift as JSON. SwiftPM gets a scratch folder of its own, because the build that runs this test
-    /// has locked the usual one.
+    /// The contents of Package.swift as JSON. SwiftPM gets a scratch folder of its own, because the build that runs
+    /// this test has locked the usual scratch folder.
     private static func manifest() throws -> Data {
         Cost.spend(.processes)
         let process = Process()

@@ -60,7 +60,7 @@ struct LogCommandTests {
         let notes = try Notes()
         let ingest = try Program(
             "belfry-ingest", ["--pipeline", notes.pipeline, try notes.write(Notes.phone(), to: "first")])
-        await ingest.error("2 lines sent")
+        await ingest.waitForMessage("2 lines sent")
         let result = try await Command.run(["log", "repair", "changes", "-p", notes.pipeline])
         #expect(result.status == 69)
         #expect(result.errors.contains("log 'changes' in ") && result.errors.contains("open in process \(ingest.pid)"))
@@ -162,9 +162,9 @@ struct LogCommandTests {
         let notes = try Notes()
         let ingest = try Program(
             "belfry-ingest", ["--pipeline", notes.pipeline, try notes.write(Notes.phone(), to: "first")])
-        await ingest.error("2 lines sent")
+        await ingest.waitForMessage("2 lines sent")
         let show = try Program("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--follow", "--limit", "3"])
-        #expect(await show.line("subscription.save") != nil)
+        #expect(await show.waitForOutputLine("subscription.save") != nil)
         _ = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.change("n1"))
         let result = await show.result()
         #expect(result.status == 0)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands in README and manual print what these pages show.
+/// The commands in the README and the manual print what these pages show.
 @Suite struct ManualTests {
     @Test(arguments: try ManualPage.all().filter { $0.isRunnable && $0.isInSubfolder })
     func `each command in a page of a subfolder prints what the page shows`(page: ManualPage) async throws {
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: try ManualPage.all())
-    func `each JSON in a page is valid`(page: ManualPage) {
+    func `each JSON text in a page is valid`(page: ManualPage) {
         for case .other(language: "json", let text) in page.blocks where !isJSON(text) {
             for line in text.split(separator: "\n") {
                 #expect(isJSON(String(line)), "\(page.path): \(line)")
@@ -79,7 +79,7 @@ private final class Reader {
         for block in page.blocks {
             switch block {
             case .file(let name, let text): try reader.save(text, as: name)
-            case .console(let commands): for command in commands { try await reader.type(command) }
+            case .console(let commands): for command in commands { try await reader.run(command) }
             case .other: break
             }
         }
@@ -98,7 +98,7 @@ private final class Reader {
         try folder.write(text, to: name)
     }
 
-    func type(_ command: ManualPage.Command) async throws {
+    func run(_ command: ManualPage.Command) async throws {
         let program = try Program(
             "/bin/sh", ["-c", "export PATH='\(Program.folder())':$PATH; exec 2>&1; " + command.shellText],
             in: folder.path, onTerminal: true)
@@ -106,13 +106,13 @@ private final class Reader {
             services.append(program)
             for line in command.output where line != "…" {
                 let fixed = line.split(separator: "…").max { $0.count < $1.count } ?? ""
-                #expect(await program.line(String(fixed)) != nil, "\(command.line): no line \(line)")
+                #expect(await program.waitForOutputLine(String(fixed)) != nil, "\(command.line): no line \(line)")
             }
             return
         }
         try program.endInput()
         let lines = screen(await program.result().output)
-        #expect(command.isAnswered(by: lines), "$ \(command.line)\n\(lines.joined(separator: "\n"))")
+        #expect(command.outputMatches(lines), "$ \(command.line)\n\(lines.joined(separator: "\n"))")
     }
 
     /// The lines that a terminal shows in the end, without colours and without spaces at their ends.
@@ -138,9 +138,9 @@ extension ManualPage.Command {
     /// With `exec`, signals go to the service and not to a shell.
     fileprivate var shellText: String { isService ? "exec " + line.dropLast(2) : line }
 
-    /// Whether the lines match the output on the page. There, a line `…` stands for any lines, and `…` in a line for any
-    /// text.
-    func isAnswered(by lines: [String]) -> Bool {
+    /// Whether the lines match the output on the page. On the page, a line `…` stands for any lines, and `…` in a line
+    /// for any text.
+    func outputMatches(_ lines: [String]) -> Bool {
         Self.matches(lines, Array(output.reversed().drop(while: \.isEmpty).reversed()))
     }
 

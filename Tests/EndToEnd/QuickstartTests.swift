@@ -34,7 +34,7 @@ import Testing
         #expect(result.status == 0)
         let shown = try #require(try Self.shownInReadme())
         let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        #expect(shown.isAnswered(by: lines), "\(result.output)")
+        #expect(shown.outputMatches(lines), "\(result.output)")
         #expect(lines.contains("    Recipe pancakes"), "\(result.output)")
         #expect(lines.contains("  not pushed to alice-mac: alice-mac made the change"))
     }

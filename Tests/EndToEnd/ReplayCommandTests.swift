@@ -64,7 +64,7 @@ struct ReplayCommandTests {
     }
 
     @Test(.enabled(if: Python.hasZeroMQ, "\(Python.missing)"))
-    func `a plugin's program is re-run`() async throws {
+    func `a replay runs the program of a plugin again`() async throws {
         let notes = try Notes()
         let yaml = try notes.read("notes.yaml")
             .replacing("  coalesce: { from: match", with: Python.filter + "\n  coalesce: { from: filter")

@@ -71,7 +71,7 @@ struct ReplayDifferenceCommandTests {
         ("record=n3", 1), ("record=n2", 0), ("user=_alice", 1), ("user=_bob", 66), ("subscription=feed", 1),
         ("subscription=more", 66), ("stage=match", 1), ("stage=payload", 0), ("stage=pager", 64), ("colour=red", 64),
     ])
-    func `with --only, other events are not compared`(_ only: String, _ status: Int32) async throws {
+    func `with --only, only the chosen events are compared`(_ only: String, _ status: Int32) async throws {
         let (notes, logs) = try await Self.recorded()
         try logs.rewrite("matches") { [$1.contains(#""n3""#) ? $1.replacing("create", with: "update") : $1] }
         let replayed = try await Self.replay(notes, logs, "--only", only)

@@ -37,7 +37,7 @@ struct ReplayWorkerTests {
     @Test func `a build that drops every third match gives a difference`() async throws {
         let notes = try Notes()
         let logs = try await Self.logs(notes)
-        let choice = "match=" + (try Self.forgetfulMatch(notes))
+        let choice = "match=" + (try Self.droppingMatch(notes))
         let replayed = try await Program.run(
             "belfry", ["replay", notes.pipeline, "--logs", logs, "--stage", choice, "--json"])
         #expect(replayed.status == 1, "\(replayed.errors)")
@@ -72,13 +72,13 @@ struct ReplayWorkerTests {
     // MARK: A program in another language
 
     /// A worker that forwards the protocol to `belfry-match`, and drops every third match of its output.
-    private static func forgetfulMatch(_ notes: Notes) throws -> String {
-        let path = try notes.write(forgetful(try Program.folder() + "/belfry-match"), to: "forgetful.py")
+    private static func droppingMatch(_ notes: Notes) throws -> String {
+        let path = try notes.write(dropping(try Program.folder() + "/belfry-match"), to: "dropping.py")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         return path
     }
 
-    private static func forgetful(_ program: String) -> String {
+    private static func dropping(_ program: String) -> String {
         """
         #!\(Python.program)
         import json, subprocess, sys
@@ -104,7 +104,7 @@ struct ReplayWorkerTests {
                 return matches % 3 != 0
             return True
 
-        def forget(header, body):
+        def drop_matches(header, body):
             rejected = sum(letter["bytes"] for letter in header["rejected"])
             lines = body[:len(body) - rejected].splitlines(keepends=True)
             kept = [line if is_kept(line) else b"" for line in lines]
@@ -116,7 +116,7 @@ struct ReplayWorkerTests {
         while True:
             write(worker.stdin, *read(sys.stdin.buffer))
             header, body = read(worker.stdout)
-            write(sys.stdout.buffer, *(forget(header, body) if header["type"] == "done" else (header, body)))
+            write(sys.stdout.buffer, *(drop_matches(header, body) if header["type"] == "done" else (header, body)))
 
         """
     }

@@ -84,7 +84,7 @@ struct RunCommandTests {
             + #""topic":"t\#($0)","badge":\#($0)}"# + "\n"
     }.joined()
 
-    /// A user may have separate badges for at most sixteen topics.
+    /// A user can have separate badges for at most sixteen topics.
     @Test func `an event that a later stage sets aside is reported, with exit status 65`() async throws {
         let notes = try Notes()
         let input = Notes.phone() + Self.badges + Notes.change("n1")
@@ -139,7 +139,7 @@ struct RunCommandTests {
                 + "first, then the files of commands\n")
     }
 
-    @Test func `run ends quietly when its reader has gone`() async throws {
+    @Test func `run ends without a message when the reader of its output has gone`() async throws {
         let notes = try Notes()
         let input = try notes.write(Notes.phone() + Notes.changes(0..<5_000), to: "in.ndjson")
         let program = try Program("belfry", ["run", notes.pipeline, input], closingOutput: true)

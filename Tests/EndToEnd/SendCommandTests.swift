@@ -7,7 +7,7 @@ struct SendCommandTests {
     private func ingest(_ notes: Notes) async throws -> Program {
         let program = try Program(
             "belfry-ingest", ["--pipeline", notes.pipeline, try notes.write(Notes.phone(), to: "first")])
-        await program.error("2 lines sent")
+        await program.waitForMessage("2 lines sent")
         return program
     }
 
@@ -31,9 +31,9 @@ struct SendCommandTests {
         let tap = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline, "--from", "1", "--bare"])
         let send = try Program("belfry", ["send", notes.pipeline])
         try send.write(Notes.change("early"))
-        #expect(await tap.line("early") != nil)
+        #expect(await tap.waitForOutputLine("early") != nil)
         try send.write("nope\n")
-        #expect(await send.error("standard input:2: ") != nil)
+        #expect(await send.waitForMessage("standard input:2: ") != nil)
         try send.endInput()
         #expect(await send.result().status == 65)
         ingest.signal(SIGTERM)
@@ -131,7 +131,7 @@ struct SendCommandTests {
         let ingest = try await ingest(notes)
         let send = try Program("belfry", ["send", notes.pipeline])
         try send.write("nope\n" + Notes.change("n1"))
-        let refused = await send.error("standard input:1: ")
+        let refused = await send.waitForMessage("standard input:1: ")
         #expect(refused?.contains("not JSON: 'o' where null is needed at byte 1 (json.unexpected_byte)") == true)
         send.signal(SIGINT)
         let result = await send.result()
@@ -168,7 +168,7 @@ struct SendCommandTests {
         let ingest = try await ingest(notes)
         let send = try Program("belfry", ["send", notes.pipeline, "--timeout", "2"])
         try send.write("nope\n")
-        #expect(await send.error("standard input:1: ") != nil)
+        #expect(await send.waitForMessage("standard input:1: ") != nil)
         try ingest.suspend()
         try send.write(Notes.changes(0..<2))
         let result = await send.result()

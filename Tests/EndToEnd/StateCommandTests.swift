@@ -96,8 +96,8 @@ struct StateCommandTests {
         let lost = notes.logs + "/notifications/settings.ndjson"
         try FileManager.default.removeItem(atPath: lost)
         let message =
-            "\(lost) is missing: the current settings of \(notes.pipeline) are used for the whole log of coalesce, with "
-            + "the defaults of that time: pendingPerUser 1000000000\n"
+            "\(lost) is missing: the current settings of \(notes.pipeline) are used for the whole log of coalesce, "
+            + "with the defaults of that time: pendingPerUser 1000000000\n"
         let place = [notes.pipeline, "--logs", notes.logs]
         for command in [["replay"] + place, ["whatif", "--set", "match.x=1"] + place, ["state", "badges"] + place] {
             let words = command[0] == "state" ? ["state", notes.pipeline, "badges", "--logs", notes.logs] : command

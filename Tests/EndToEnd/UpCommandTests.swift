@@ -12,12 +12,12 @@ struct UpCommandTests {
     @Test func `five processes start, push and stop cleanly`() async throws {
         let notes = try Notes()
         let up = try Program("belfry", ["up", notes.pipeline])
-        await up.error("deliver: ready")
+        await up.waitForMessage("deliver: ready")
         let sent = try await Program.run(
             "belfry", ["send", notes.pipeline], input: Notes.phone(transport: "screen") + Notes.change("n1"))
         #expect(sent.status == 0)
         #expect(sent.errors == "3 lines sent\n")
-        #expect(await up.line("_alice on alice-phone") != nil)
+        #expect(await up.waitForOutputLine("_alice on alice-phone") != nil)
         up.signal(SIGTERM)
         let result = await up.result()
         #expect(result.status == 0)
@@ -33,14 +33,14 @@ struct UpCommandTests {
     @Test func `a killed stage is started again and continues`() async throws {
         let notes = try Notes()
         let up = try Program("belfry", ["up", notes.pipeline])
-        let line = await up.error("match: ready")
-        await up.error("deliver: ready")
+        let line = await up.waitForMessage("match: ready")
+        await up.waitForMessage("deliver: ready")
         _ = try await Program.run(
             "belfry", ["send", notes.pipeline], input: Notes.phone(transport: "screen") + Notes.change("n1"))
-        #expect(await up.line("alice-phone") != nil)
+        #expect(await up.waitForOutputLine("alice-phone") != nil)
         kill(try pid(of: "match", in: line), SIGKILL)
-        #expect(await up.error("match: was ended by signal 9; starting it again in 100 ms") != nil)
-        #expect(await up.error("match: started again, process ") != nil)
+        #expect(await up.waitForMessage("match: was ended by signal 9; starting it again in 100 ms") != nil)
+        #expect(await up.waitForMessage("match: started again, process ") != nil)
         _ = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.change("n2"))
         let tap = try await Program.run(
             "belfry", ["tap", "deliver", "-p", notes.pipeline, "--from", "1", "--limit", "2", "--bare"])
@@ -52,13 +52,13 @@ struct UpCommandTests {
     @Test func `stages end when the supervisor is killed`() async throws {
         let notes = try Notes()
         let up = try Program("belfry", ["up", notes.pipeline])
-        await up.error("deliver: ready")
+        await up.waitForMessage("deliver: ready")
         up.signal(SIGKILL)
         // The stages write to the supervisor's standard error, so the result comes when the last stage has ended.
         let result = await up.result()
         #expect(result.status == -SIGKILL)
         let again = try Program("belfry", ["up", notes.pipeline])
-        #expect(await again.error("deliver: ready") != nil)
+        #expect(await again.waitForMessage("deliver: ready") != nil)
         again.signal(SIGTERM)
         #expect(await again.result().status == 0)
     }
@@ -66,11 +66,11 @@ struct UpCommandTests {
     @Test func `all stages in one process start, push and stop cleanly`() async throws {
         let notes = try Notes()
         let up = try Program("belfry", ["up", notes.pipeline, "--in-process"])
-        await up.error("deliver: ready")
+        await up.waitForMessage("deliver: ready")
         let sent = try await Program.run(
             "belfry", ["send", notes.pipeline], input: Notes.phone(transport: "screen") + Notes.change("n1"))
         #expect(sent.status == 0)
-        #expect(await up.line("alice-phone") != nil)
+        #expect(await up.waitForOutputLine("alice-phone") != nil)
         up.signal(SIGTERM)
         #expect(await up.result().status == 0)
     }
@@ -95,7 +95,7 @@ struct UpCommandTests {
     @Test func `a pipeline that is already running is not started twice`() async throws {
         let notes = try Notes()
         let up = try Program("belfry", ["up", notes.pipeline])
-        await up.error("deliver: ready")
+        await up.waitForMessage("deliver: ready")
         let second = try await Program.run("belfry", ["up", notes.pipeline])
         #expect(second.status == 69)
         #expect(second.errors.contains(" is already running in \(notes.folder)/data: ingest is process "))

@@ -44,7 +44,7 @@ struct ValidateCommandTests {
             + #"topic: com.example.Notes, team: ABCDE12345, key: ABCDE12345, keyFile: {$file: secret} } } }"#
         let webhook = #"{ use: webhook, url: "https://example.com/", secret: {$file: secret} }"#
         for (transport, reason) in [
-            (apns, "is not a .p8 key from Apple"), (webhook, "is not whsec_ and 24 to 64 bytes"),
+            (apns, "is not a .p8 key from Apple"), (webhook, "does not contain whsec_ followed by 24 to 64 bytes"),
         ] {
             let pipeline = try notes.write(
                 notes.read("notes.yaml").replacing("{ use: console }", with: transport), to: "hooked.yaml")
@@ -69,7 +69,8 @@ struct ValidateCommandTests {
         let at = "warning: \(pipeline):"
         let key = "stages.deliver.transports.screen"
         let secret =
-            "12:15: \(key).secret: \(notes.folder)/secret is not whsec_ and 24 to 64 bytes in Base64; make one with: "
+            "12:15: \(key).secret: \(notes.folder)/secret does not contain whsec_ followed by 24 to 64 bytes in "
+            + "Base64; make one with: "
         let url =
             "10:12: \(key).url: \(notes.folder)/secret is not a usable webhook URL: expected an http or https URL"
         let lines = result.errors.split(separator: "\n")

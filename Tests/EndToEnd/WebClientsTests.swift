@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Clients that were not written for Belfry, against a running gateway.
+/// Runs clients that were not written for Belfry against a gateway.
 @Suite(.timeLimit(.minutes(10)))
 struct WebClientsTests {
     /// pyicloud and schemathesis are not in Debian. `deploy/test --full` installs them.
@@ -95,8 +95,8 @@ struct WebClientsTests {
         #expect(damaged.status == 1 && damaged.output.contains("belfry store rebuild"), "\(damaged)")
     }
 
-    /// Opens more connections than the limit of 10,000, sends a request on the first, and prints the number of the
-    /// others that are open.
+    /// Opens more connections than the limit of 10,000, sends a request on the first, and prints how many of
+    /// the other connections are open.
     private static let idleConnections = """
         import socket, sys
         connections = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(10_050)]
@@ -172,7 +172,7 @@ struct WebClientsTests {
 
             """, to: "web.yaml")
         let up = try Program("belfry", ["up", pipeline])
-        let ready = try #require(await up.error("api: ready, "))
+        let ready = try #require(await up.waitForMessage("api: ready, "))
         let address = try #require(ready.split(separator: " ").first { $0.hasPrefix("http://") })
         try await body(String(address), up)
         up.signal(SIGTERM)

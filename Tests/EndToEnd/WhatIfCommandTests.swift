@@ -90,7 +90,10 @@ struct WhatIfCommandTests {
         let good = try String(contentsOfFile: Self.otherText(notes), encoding: .utf8)
         for (line, reason) in [
             (#"{"type":"subscription.save"}"#, "rejected: "), ("nonsense", "rejected: "),
-            (String(Notes.change("n1").dropLast()), "a command must be about a subscription or a device"),
+            (
+                String(Notes.change("n1").dropLast()),
+                "the command is about neither a subscription nor a device; remove it"
+            ),
         ] {
             let file = try notes.write(good + "\n\(line)\n", to: "bad.ndjson")
             let refused = try await Self.whatIf(notes, "--with", file)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct DamageTests {
     private let batches = [["{}", event(2)], [event(3)], [event(4), event(5), event(6, padding: 20)]]
 
-    private func threeBatches(_ scratch: Scratch) throws -> String {
+    private func writeThreeBatches(in scratch: Scratch) throws -> String {
         let writer = try scratch.writer()
         for (index, events) in batches.enumerated() {
             try writer.append(events, cursor: Cursor(["changes": UInt64(index + 1)]), now: Int64(index))
@@ -15,13 +15,13 @@ import Testing
         return try #require(try scratch.segments.first)
     }
 
-    /// The offset of the third batch. The segment's header has 64 bytes. Each batch has a header of 64 bytes, a cursor
+    /// The offset of the third batch. The segment's opening has 64 bytes. Each batch has a header of 64 bytes, a cursor
     /// of 17 bytes, and the lines of its events.
     private var lastBatchOffset: Int { 64 + (64 + 17 + 3 + 8) + (64 + 17 + 8) }
 
     @Test func `a last batch torn at any byte is cut off and reported`() throws {
         let scratch = Scratch()
-        let path = try threeBatches(scratch)
+        let path = try writeThreeBatches(in: scratch)
         let whole = try bytes(of: path)
         for cut in lastBatchOffset..<whole.count {
             try write(Array(whole[..<cut]), to: path)
@@ -56,7 +56,7 @@ import Testing
 
     @Test func `a verification finds every flipped bit of a segment`() throws {
         let scratch = Scratch()
-        let path = try threeBatches(scratch)
+        let path = try writeThreeBatches(in: scratch)
         let whole = try bytes(of: path)
         for bit in 0..<whole.count * 8 {
             var flipped = whole
@@ -149,7 +149,7 @@ import Testing
 
     @Test func `a log with any flipped bit in its manifest is not opened`() throws {
         let scratch = Scratch()
-        _ = try threeBatches(scratch)
+        _ = try writeThreeBatches(in: scratch)
         let path = scratch.log + "/log.json"
         let whole = try bytes(of: path)
         for bit in 0..<whole.count * 8 {
@@ -163,7 +163,7 @@ import Testing
 
     @Test func `a segment of another log is refused`() throws {
         let (left, right) = (Scratch(), Scratch())
-        _ = try threeBatches(left)
+        _ = try writeThreeBatches(in: left)
         var options = right.options()
         options.identity = .random()
         let writer = try EventLogWriter(options)
@@ -176,7 +176,7 @@ import Testing
 
     @Test func `a verification continues after damage`() throws {
         let scratch = Scratch()
-        let path = try threeBatches(scratch)
+        let path = try writeThreeBatches(in: scratch)
         var damaged = try bytes(of: path)
         damaged[70] ^= 1
         damaged[lastBatchOffset - 1] ^= 1
@@ -198,7 +198,7 @@ import Testing
 
     @Test func `a sound log has no problems`() throws {
         let scratch = Scratch()
-        _ = try threeBatches(scratch)
+        _ = try writeThreeBatches(in: scratch)
         var calls = 0
         let report = try EventLogs.verify(directory: scratch.log) { _ in calls += 1 }
         #expect(report.isSound && report.events == 6 && report.batches == 3 && report.segments == 1)

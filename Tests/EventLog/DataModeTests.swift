@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: [(0o700, 0o600), (0o750, 0o640), (0o770, 0o660), (0o755, 0o644)] as [(UInt32, UInt32)])
-    func `users who may use a folder may use its files`(folders: UInt32, files: UInt32) throws {
+    func `new files have the mode of folders without the execute bits`(folders: UInt32, files: UInt32) throws {
         let folder = try Folder()
         let mode = DataMode(folders: folders)
         #expect(mode.files == files)
@@ -88,8 +88,8 @@ import Testing
 
     @Test(
         arguments: [(0o700, "go-rwx"), (0o750, "g-w,o-rwx"), (0o770, "o-rwx"), (0o755, "go-w")] as [(UInt32, String)])
-    func `the argument for chmod removes the permissions that the mode does not have`(folders: UInt32, said: String) {
-        #expect(DataMode(folders: folders).chmodArgument == said)
+    func `the argument for chmod removes the permissions that the mode does not have`(folders: UInt32, text: String) {
+        #expect(DataMode(folders: folders).chmodArgument == text)
         #expect(!DataMode(folders: folders).isExceeded(by: folders))
         #expect(DataMode(folders: folders).isExceeded(by: 0o777))
     }

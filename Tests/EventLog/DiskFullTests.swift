@@ -53,10 +53,10 @@ import Testing
         try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
         guard mount("tmpfs", scratch.path, "tmpfs", 0, "size=256k") == 0 else { try Test.cancel("needs to mount") }
         defer { umount2(scratch.path, CInt(MNT_DETACH)) }
-        try fill(scratch, sync: .always)
+        try appendUntilFullThenContinue(scratch, sync: .always)
     }
 
-    private func fill(_ scratch: Scratch, sync: SyncPolicy) throws {
+    private func appendUntilFullThenContinue(_ scratch: Scratch, sync: SyncPolicy) throws {
         let filler = scratch.path + "/filler"
         try write([UInt8](repeating: 0, count: 64 << 10), to: filler)
         let writer = try scratch.writer(segmentBytesMax: 40_000, sync: sync)

@@ -38,7 +38,7 @@ private final class SlowDisk: Sendable {
     func `with the policy always, one sync makes all waiting batches durable`() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .always)
-        let (notified, calls) = (DispatchSemaphore(value: 0), Log())
+        let (notified, calls) = (DispatchSemaphore(value: 0), SequenceRecorder())
         writer.onDurable { sequence in
             calls.add(sequence)
             notified.signal()
@@ -118,10 +118,10 @@ private final class SlowDisk: Sendable {
         try writer.close()
     }
 
-    @Test func `with the policy always, a segment is durable before the next one begins`() throws {
+    @Test func `with the policy always, the events of all segments become durable in order`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 300, sync: .always)
-        let calls = Log()
+        let calls = SequenceRecorder()
         writer.onDurable { calls.add($0) }
         for number in 1...30 { try writer.append([event(number, padding: 60)], cursor: Cursor(["a": UInt64(number)])) }
         try writer.flush()
@@ -138,7 +138,7 @@ extension DispatchSemaphore {
 }
 
 /// Collects the values of a callback.
-private final class Log: Sendable {
+private final class SequenceRecorder: Sendable {
     private let entries = Mutex<[UInt64]>([])
     var all: [UInt64] { entries.withLock { $0 } }
     func add(_ sequence: UInt64) { entries.withLock { $0.append(sequence) } }

@@ -36,7 +36,7 @@ struct EventLookupTests {
         }
     }
 
-    private func check(_ sequence: Int, _ log: Log, _ lookup: EventLookup, _ comment: Comment) throws {
+    private func checkEvent(at sequence: Int, of log: Log, with lookup: EventLookup, _ comment: Comment) throws {
         let found = try lookup.read(UInt64(sequence)) { String(decoding: $0, as: UTF8.self) }
         let expected = log.lines.indices.contains(sequence - 1) ? log.lines[sequence - 1] : nil
         #expect(found == expected, comment)
@@ -49,11 +49,13 @@ struct EventLookupTests {
         let lookup = EventLookup(directory: log.directory)
         for _ in 0..<40 {
             for _ in 0..<10 { try log.appendSome(&random) }
-            for _ in 0..<30 { try check(random.below(log.lines.count + 2), log, lookup, "seed \(seed)") }
+            for _ in 0..<30 {
+                try checkEvent(at: random.below(log.lines.count + 2), of: log, with: lookup, "seed \(seed)")
+            }
         }
         let fresh = EventLookup(directory: log.directory)
         for sequence in (0...(log.lines.count + 1)).shuffled(using: &random) {
-            try check(sequence, log, fresh, "seed \(seed), sequence \(sequence)")
+            try checkEvent(at: sequence, of: log, with: fresh, "seed \(seed), sequence \(sequence)")
         }
         try log.writer.close()
     }
@@ -63,7 +65,7 @@ struct EventLookupTests {
         for count in [3, 20_000, 1, 1] { try log.append(count, length: 100) }
         let lookup = EventLookup(directory: log.directory)
         for sequence in [20_005, 1, 20_004, 3, 20_003, 4, 10_000, 19, 20, 35, 36] {
-            try check(sequence, log, lookup, "sequence \(sequence)")
+            try checkEvent(at: sequence, of: log, with: lookup, "sequence \(sequence)")
         }
         try log.writer.close()
     }
@@ -98,13 +100,13 @@ struct EventLookupTests {
         damaged[second + 20] ^= 1
         try damaged.write(to: segment)
         let lookup = EventLookup(directory: log.directory)
-        try check(1, log, lookup, "before the damage")
+        try checkEvent(at: 1, of: log, with: lookup, "before the damage")
         for sequence in 2...4 as ClosedRange<UInt64> {
             #expect(throws: EventLogError.self) { try lookup.read(sequence) { _ in } }
         }
         try whole.prefix(second + 20).write(to: segment)
         let fresh = EventLookup(directory: log.directory)
-        try check(1, log, fresh, "before the torn header")
+        try checkEvent(at: 1, of: log, with: fresh, "before the torn header")
         #expect(try fresh.read(2) { _ in } == nil)
     }
 }

@@ -69,8 +69,8 @@ import Testing
         var appended: [String] = []
     }
 
-    /// Repeats an event after a failed call, like a host that waits for disk space. Reopens the log if the writer can append
-    /// no more.
+    /// Appends eight events, and trims the log after the sixth event. After a failed call, appends the event again,
+    /// like a host that waits for disk space. Reopens the log if the writer can append no more.
     private func run(_ scratch: Scratch, _ disk: Disk) throws -> Outcome {
         var options = scratch.options(segmentBytesMax: 400, sync: .always)
         options.calls = disk.fileCalls

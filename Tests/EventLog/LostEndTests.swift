@@ -4,12 +4,12 @@ import Time
 
 @testable import EventLog
 
-/// Logs that lost their end between two batches, so that the log alone does not show it.
+/// Logs whose last events are lost. The log alone looks sound or torn, but a snapshot or an index file shows the loss.
 @Suite struct LostEndTests {
     private let now = Instant(microseconds: 1_763_631_000_000_000)
 
     /// Ten batches with one event each, in several segments.
-    private func log(_ scratch: Scratch) throws {
+    private func writeLog(in scratch: Scratch) throws {
         let writer = try scratch.writer(segmentBytesMax: 300)
         for number in 1...10 { try writer.append([event(number)]) }
         try writer.close()
@@ -32,12 +32,12 @@ import Time
     func `a snapshot or index from later events proves that the log has lost its end`(witness: String, kept: Int) throws
     {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         if witness == "index" { try addIndex(scratch) } else { try addSnapshot(scratch, at: 10) }
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
         let last = try #require(try scratch.facts().last)
-        // An empty segment, or a segment that ends inside its first batch. Without the snapshot or index, this would be
-        // taken for a torn last batch.
+        // An empty segment, or a segment that ends inside the batch after its opening. Without the snapshot or index,
+        // the log would look sound, or its last batch torn.
         try write(Array(try bytes(of: last.path).prefix(kept * 100)), to: last.path)
         let report = try EventLogs.verify(directory: scratch.log)
         let problem = try #require(report.problems.first)
@@ -54,9 +54,10 @@ import Time
 
     @Test func `an index file without its segment is reported`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         let scheme = KeyScheme(name: "test", version: 1, makeExtractor: { { _, _ in } })
-        // The file lacks the last block, which is not full yet.
+        // The last segment's index file has only its header, because a block of the last segment is written when it has
+        // 100 events.
         try LogIndex(directory: scratch.log, scheme: scheme, limits: BlockLimits(events: 100)).update()
         let last = try #require(try scratch.facts().last)
         try FileManager.default.removeItem(atPath: last.path)
@@ -68,7 +69,7 @@ import Time
 
     @Test func `files of another log and files without later events do not prove a lost end`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         try addSnapshot(scratch, at: 10)
         try addSnapshot(scratch, at: 12, of: "others")
         #expect(try EventLogs.verify(directory: scratch.log).isSound)

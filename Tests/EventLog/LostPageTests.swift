@@ -7,7 +7,9 @@ import Testing
     private let pageBytes = 4096
 
     /// A batch with one event over several pages, after other batches. No batch begins at a page's edge.
-    private func log(_ scratch: Scratch, paddings: [Int] = [100, 2000, 15_000]) throws -> (path: String, last: Int) {
+    private func writeLog(
+        in scratch: Scratch, paddings: [Int] = [100, 2000, 15_000]
+    ) throws -> (path: String, last: Int) {
         let writer = try scratch.writer()
         var last = 0
         for (index, padding) in paddings.enumerated() {
@@ -30,7 +32,7 @@ import Testing
 
     @Test func `a last batch with pages that were never written is torn`() throws {
         let scratch = Scratch()
-        let (path, last) = try log(scratch)
+        let (path, last) = try writeLog(in: scratch)
         let whole = try bytes(of: path)
         let pages = last / pageBytes...(whole.count - 1) / pageBytes
         for lost in 1..<(1 << pages.count) {
@@ -44,7 +46,7 @@ import Testing
 
     @Test func `zeros that were allocated in advance are a torn tail`() throws {
         let scratch = Scratch()
-        let (path, last) = try log(scratch)
+        let (path, last) = try writeLog(in: scratch)
         let whole = try bytes(of: path)
         for count in [1, 63, 64, 65, 4096, 100_000] {
             let ahead = Array(whole[..<last]) + [UInt8](repeating: 0, count: count)
@@ -57,7 +59,7 @@ import Testing
         for missing in 0...70 {
             let scratch = Scratch()
             let start = 3 * 64 + 2 * 11 + 2 * #"{"n":1,"p":""}"#.count + 2
-            let (path, last) = try log(scratch, paddings: [100, pageBytes - start - 100 - missing, 300])
+            let (path, last) = try writeLog(in: scratch, paddings: [100, pageBytes - start - 100 - missing, 300])
             let whole = try bytes(of: path)
             try #require(last == pageBytes - missing)
             let second = Array(whole[..<pageBytes]) + [UInt8](repeating: 0, count: whole.count - pageBytes)
@@ -69,7 +71,7 @@ import Testing
 
     @Test func `zeros that are not a whole page are damage`() throws {
         let scratch = Scratch()
-        let (path, last) = try log(scratch)
+        let (path, last) = try writeLog(in: scratch)
         let whole = try bytes(of: path)
         for range in [last..<last + 64, last + 64..<last + 75, last + 100..<last + 2000, whole.count - 9..<whole.count]
         {
@@ -83,7 +85,7 @@ import Testing
 
     @Test func `a page of zeros before an intact batch is damage`() throws {
         let scratch = Scratch()
-        let (path, _) = try log(scratch, paddings: [100, 15_000, 100])
+        let (path, _) = try writeLog(in: scratch, paddings: [100, 15_000, 100])
         var zeroed = try bytes(of: path)
         for byte in pageBytes..<2 * pageBytes { zeroed[byte] = 0 }
         try write(zeroed, to: path)
@@ -94,7 +96,7 @@ import Testing
 
     @Test func `foreign text at the end of a segment is damage`() throws {
         let scratch = Scratch()
-        let (path, last) = try log(scratch)
+        let (path, last) = try writeLog(in: scratch)
         let whole = try bytes(of: path)
         for text in ["x", "not a batch", String(repeating: "garbage ", count: 1000)] {
             try write(whole + Array(text.utf8), to: path)

@@ -5,7 +5,7 @@ import Time
 
 @Suite struct ReaderTests {
     /// Batches of zero to four events, in several segments.
-    private func log(_ scratch: Scratch) throws -> [ModelBatch] {
+    private func writeLog(in scratch: Scratch) throws -> [ModelBatch] {
         let writer = try scratch.writer(segmentBytesMax: 600)
         var number = 0
         for index in 0..<40 {
@@ -20,7 +20,7 @@ import Time
 
     @Test func `a reader starts at any sequence`() throws {
         let scratch = Scratch()
-        let events = try log(scratch).flatMap(\.events)
+        let events = try writeLog(in: scratch).flatMap(\.events)
         for sequence in 0...UInt64(events.count + 1) {
             let reader = try EventLogReader(directory: scratch.log, from: .sequence(sequence))
             var rest: [String] = []
@@ -33,7 +33,7 @@ import Time
 
     @Test func `a reader starts at any time`() throws {
         let scratch = Scratch()
-        let batches = try log(scratch)
+        let batches = try writeLog(in: scratch)
         for time in -1...135 as ClosedRange<Int64> {
             let start = Instant(microseconds: time)
             let reader = try EventLogReader(directory: scratch.log, from: .time(start))
@@ -44,7 +44,7 @@ import Time
     /// Writing the access time may be slow, and appends would wait for it.
     @Test func `reading does not change the access time`() throws {
         let scratch = Scratch()
-        _ = try log(scratch)
+        _ = try writeLog(in: scratch)
         let paths = try scratch.segments
         let long = timespec(tv_sec: 1_000, tv_nsec: 0)
         for path in paths { #expect(utimensat(AT_FDCWD, path, [long, long], 0) == 0) }
@@ -58,7 +58,7 @@ import Time
 
     @Test func `a reader starts at the end of a log or beyond it`() throws {
         let scratch = Scratch()
-        let last = try log(scratch).reduce(0) { $0 + $1.events.count }
+        let last = try writeLog(in: scratch).reduce(0) { $0 + $1.events.count }
         let end = try EventLogReader(directory: scratch.log, from: .end)
         let ahead = try EventLogReader(directory: scratch.log, from: .sequence(UInt64(last) + 2))
         let later = try EventLogReader(directory: scratch.log, from: .time(Instant(microseconds: 500)))
@@ -73,7 +73,7 @@ import Time
 
     @Test func `a reader can read the headers of batches without their bodies`() throws {
         let scratch = Scratch()
-        let batches = try log(scratch)
+        let batches = try writeLog(in: scratch)
         let reader = try EventLogReader(directory: scratch.log, from: .beginning)
         for batch in batches {
             let header = try #require(try reader.nextHeader())
@@ -120,7 +120,7 @@ import Time
 
     @Test func `the list of logs describes each log in a folder`() throws {
         let scratch = Scratch()
-        let batches = try log(scratch)
+        let batches = try writeLog(in: scratch)
         _ = try EventLogWriter(EventLogOptions(directory: scratch.path, name: "empty"))
         let logs = try EventLogs.list(in: scratch.path)
         #expect(logs.map(\.name) == ["empty", "matches"])
@@ -135,7 +135,7 @@ import Time
 
     @Test func `a last segment without a batch does not change the time of the last batch`() throws {
         let scratch = Scratch()
-        let batches = try log(scratch)
+        let batches = try writeLog(in: scratch)
         let next = "\(batches.reduce(1) { $0 + $1.events.count })"
         let name = String(repeating: "0", count: 20 - next.count) + next
         try write([], to: scratch.log + "/" + name + ".log")

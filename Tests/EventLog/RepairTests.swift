@@ -9,8 +9,9 @@ import Time
     private let now = Instant(microseconds: 1_000_000)
 
     /// Twenty events in several segments.
-    private func log(_ scratch: Scratch, name: String = "matches", upstream: UpstreamNote? = nil) throws -> [ModelBatch]
-    {
+    private func writeLog(
+        in scratch: Scratch, name: String = "matches", upstream: UpstreamNote? = nil
+    ) throws -> [ModelBatch] {
         var options = scratch.options(segmentBytesMax: 600)
         options.name = name
         options.identity = LogIdentity(seed: "test", name: name)
@@ -30,7 +31,7 @@ import Time
         var random = Seeded(seed)
         for _ in 0..<60 {
             let scratch = Scratch()
-            let batches = try log(scratch)
+            let batches = try writeLog(in: scratch)
             let path = random.one(of: try scratch.segments)
             var damaged = try bytes(of: path)
             damaged[random.below(damaged.count)] ^= 1 << random.below(8)
@@ -69,7 +70,7 @@ import Time
 
     @Test func `a repaired log ends before a missing segment`() throws {
         let scratch = Scratch()
-        let batches = try log(scratch)
+        let batches = try writeLog(in: scratch)
         let facts = try scratch.facts()
         try #require(unlinked(facts[2].path))
         let repair = try LogRepair(directory: scratch.log)
@@ -82,7 +83,7 @@ import Time
 
     @Test func `a sound log is not changed`() throws {
         let scratch = Scratch()
-        let batches = try log(scratch)
+        let batches = try writeLog(in: scratch)
         let repair = try LogRepair(directory: scratch.log)
         #expect(repair.plan.isSound)
         #expect(try repair.apply(at: now) == nil)
@@ -91,7 +92,7 @@ import Time
 
     @Test func `a repair cuts off a torn tail`() throws {
         let scratch = Scratch()
-        let batches = try log(scratch)
+        let batches = try writeLog(in: scratch)
         let path = try #require(try scratch.segments.last)
         try #require(resized(path, to: bytes(of: path).count - 3))
         let repair = try LogRepair(directory: scratch.log)
@@ -112,9 +113,9 @@ import Time
 
     @Test func `a repair removes snapshots and index files of lost events and names consumers`() throws {
         let scratch = Scratch()
-        _ = try log(scratch)
+        _ = try writeLog(in: scratch)
         let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))
-        _ = try log(scratch, name: "notifications", upstream: note)
+        _ = try writeLog(in: scratch, name: "notifications", upstream: note)
         let facts = try scratch.facts()
         let cut = facts[2]
         for folder in ["snapshots", "index"] {
@@ -140,14 +141,14 @@ import Time
     @Test func `a manifest is rebuilt from files with the log's identity`() throws {
         for damage in [nil, "nonsense"] as [String?] {
             let scratch = Scratch()
-            let batches = try log(scratch)
+            let batches = try writeLog(in: scratch)
             let manifest = scratch.log + "/log.json"
             let whole = try bytes(of: manifest)
             if let damage { try write(Array(damage.utf8), to: manifest) } else { try #require(unlinked(manifest)) }
             let error = #expect(throws: EventLogError.self) { try LogRepair(directory: scratch.log) }
             #expect(error?.description.contains("restore log.json from a copy") == true)
             let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))
-            _ = try log(scratch, name: "notifications", upstream: note)
+            _ = try writeLog(in: scratch, name: "notifications", upstream: note)
             let repair = try LogRepair(directory: scratch.log)
             #expect(repair.plan.manifestProblem != nil && repair.plan.cuts.isEmpty)
             _ = try repair.apply(at: now)
@@ -160,13 +161,14 @@ import Time
     @Test func `a repair of a wrong identity in the manifest cuts no segment`() throws {
         for source in ["nothing", "reader", "snapshot", "index"] {
             let scratch = Scratch()
-            let batches = try log(scratch)
+            let batches = try writeLog(in: scratch)
             let manifest = scratch.log + "/log.json"
             let whole = try bytes(of: manifest)
             let identity = LogIdentity(seed: "test", name: "matches")
             switch source {
             case "reader":
-                _ = try log(scratch, name: "notifications", upstream: UpstreamNote(log: "matches", identity: identity))
+                let note = UpstreamNote(log: "matches", identity: identity)
+                _ = try writeLog(in: scratch, name: "notifications", upstream: note)
             case "snapshot":
                 let header = SnapshotHeader(
                     stage: "match", version: 1, log: identity, upstream: identity, cursor: Cursor(["changes": 1]),
@@ -201,7 +203,7 @@ import Time
     @Test(arguments: [(1, 0), (0, 1), (3, 3)])
     func `a repair removes the settings of the part that it cuts off`(after: UInt64, now later: UInt64) throws {
         let scratch = Scratch()
-        _ = try log(scratch, upstream: UpstreamNote(log: "changes", identity: .random()))
+        _ = try writeLog(in: scratch, upstream: UpstreamNote(log: "changes", identity: .random()))
         let cut = try scratch.facts()[2]
         func line(_ after: UInt64, _ now: UInt64) -> String {
             #"{"after":\#(after),"now":\#(now),"kind":"match","settings":{}}"# + "\n"
@@ -220,7 +222,7 @@ import Time
 
     @Test func `a log whose beginning is missing is not taken for a trimmed log`() throws {
         let scratch = Scratch()
-        let batches = try log(scratch)
+        let batches = try writeLog(in: scratch)
         let facts = try scratch.facts()
         try scratch.trim(before: facts[1].firstSequence)
         #expect(try EventLogs.missingStart(directory: scratch.log) == nil)
@@ -240,7 +242,7 @@ import Time
 
     @Test func `a gap is reported with its first and last sequence`() throws {
         let scratch = Scratch()
-        _ = try log(scratch)
+        _ = try writeLog(in: scratch)
         let gone = try scratch.facts()[2]
         try #require(unlinked(gone.path))
         let text = "\(gone.firstSequence) to \(gone.lastSequence) are missing"
@@ -252,7 +254,7 @@ import Time
 
     @Test func `a log without an intact beginning cannot be repaired`() throws {
         let scratch = Scratch()
-        _ = try log(scratch)
+        _ = try writeLog(in: scratch)
         try scratch.trim(before: 10)
         let first = try scratch.segments[0]
         var damaged = try bytes(of: first)

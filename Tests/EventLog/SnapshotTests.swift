@@ -30,15 +30,15 @@ import Time
         for index in whole.indices {
             var damaged = whole
             damaged[index] ^= 1 << (index % 8)
-            try expectPassedOver(damaged, path, store)
-            try expectPassedOver(Array(whole[..<index]), path, store)
+            try expectSkipped(damaged, at: path, in: store)
+            try expectSkipped(Array(whole[..<index]), at: path, in: store)
         }
-        try expectPassedOver(whole + [0], path, store)
+        try expectSkipped(whole + [0], at: path, in: store)
         try write(whole, to: path)
         #expect(try store.newest(where: { _ in true }, problem: { Issue.record("\($0)") })?.header.sequence == 2)
     }
 
-    private func expectPassedOver(_ damaged: [UInt8], _ path: String, _ store: SnapshotStore) throws {
+    private func expectSkipped(_ damaged: [UInt8], at path: String, in store: SnapshotStore) throws {
         try write(damaged, to: path)
         var problems: [String] = []
         let found = try store.newest(where: { _ in true }, problem: { problems.append($0) })
@@ -75,8 +75,9 @@ import Time
             atPath: path, toPath: store.directory + "/00000000000000000003-00000000000000000005.snapshot")
         var problems: [String] = []
         #expect(try store.newest(where: { _ in true }, problem: { problems.append($0) }) == nil)
-        #expect(problems.count == 1 && problems[0].hasSuffix("the file's name differs from its header"))
-        #expect(try store.list().map(\.problem) == ["the file's name differs from its header"])
+        let problem = "the file's name does not have the sequences of its header"
+        #expect(problems.count == 1 && problems[0].hasSuffix(problem))
+        #expect(try store.list().map(\.problem) == [problem])
     }
 
     @Test func `only snapshots of the same stage, logs and version fit`() throws {
@@ -128,7 +129,7 @@ import Time
                 #expect(try scratch.snapshots.list().allSatisfy { $0.problem == nil })
                 call += 1
             }
-            #expect(call == 4, "a write, a sync, a rename and a sync of the folder")
+            #expect(call == 4, "expected a write, a sync, a rename and a sync of the folder")
             #expect(try scratch.snapshots.list().map(\.header?.sequence) == [1, 2])
             try scratch.snapshots.remove { $0.header?.sequence == 2 }
         }

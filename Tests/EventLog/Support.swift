@@ -14,6 +14,7 @@ final class Scratch {
         do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path)") }
     }
 
+    /// The log's own folder.
     var log: String { path + "/matches" }
 
     func options(segmentBytesMax: Int = 128 << 20, sync: SyncPolicy = .never) -> EventLogOptions {
@@ -26,7 +27,8 @@ final class Scratch {
         try EventLogWriter(options(segmentBytesMax: segmentBytesMax, sync: sync))
     }
 
-    /// The facts about each segment of the log. A test must close its writer before.
+    /// The facts about each segment of the log. A test must close its own writer first, because this method opens the
+    /// log for writing.
     func facts() throws -> [SegmentFacts] {
         let writer = try writer()
         defer { withExtendedLifetime(writer) {} }
@@ -78,6 +80,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension EventLogReader {
+    /// Reads all batches up to the end of the log.
     func rest() throws -> [ModelBatch] {
         var batches: [ModelBatch] = []
         while let batch = try next() { batches.append(batch.model) }

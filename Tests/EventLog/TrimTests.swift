@@ -8,7 +8,7 @@ import Time
 @Suite struct TrimTests {
     /// A log of five segments or more. Each batch has one event, and is ten microseconds later than the batch before
     /// it.
-    private func log(_ scratch: Scratch) throws -> EventLogWriter {
+    private func writeLog(in scratch: Scratch) throws -> EventLogWriter {
         let writer = try scratch.writer(segmentBytesMax: 500)
         for number in 1...20 {
             try writer.append(
@@ -20,7 +20,7 @@ import Time
 
     @Test func `a writer reports the events, times and size of each segment`() throws {
         let scratch = Scratch()
-        let writer = try log(scratch)
+        let writer = try writeLog(in: scratch)
         let facts = try writer.segments()
         #expect(facts.map(\.path) == (try scratch.segments))
         #expect(facts[0].firstSequence == 1 && facts.last?.lastSequence == 20)
@@ -37,7 +37,7 @@ import Time
     @Test func `a trim removes the whole segments before a sequence`() throws {
         for sequence in 0...25 as ClosedRange<UInt64> {
             let scratch = Scratch()
-            let writer = try log(scratch)
+            let writer = try writeLog(in: scratch)
             let before = try writer.segments()
             let removed = try writer.trim(before: sequence)
             #expect(removed == before.dropLast().filter { $0.lastSequence < sequence })
@@ -54,7 +54,7 @@ import Time
 
     @Test func `a reader of a removed segment gets an error`() throws {
         let scratch = Scratch()
-        let writer = try log(scratch)
+        let writer = try writeLog(in: scratch)
         let slow = try EventLogReader(directory: scratch.log, from: .beginning)
         let fast = try EventLogReader(directory: scratch.log, from: .sequence(20))
         _ = try slow.next()
@@ -72,7 +72,7 @@ import Time
     /// The last segment is empty, so only the segment before it has the log's cursor.
     @Test func `a trim keeps the segment before an empty last segment`() throws {
         let scratch = Scratch()
-        try log(scratch).close()
+        try writeLog(in: scratch).close()
         let last = try #require(try scratch.segments.last)
         try #require(resized(last, to: 0))
         try scratch.trim(before: 100)
@@ -85,7 +85,7 @@ import Time
     @Test func `a failed removal of segments leaves no gap in the log`() throws {
         for allowed in 0..<4 {
             let scratch = Scratch()
-            try log(scratch).close()
+            try writeLog(in: scratch).close()
             let left = Mutex(allowed)
             var options = scratch.options(segmentBytesMax: 500)
             options.calls.unlink = { path in

@@ -7,7 +7,7 @@ import Time
 @Suite struct UpstreamCheckTests {
     private let identity = LogIdentity(seed: "test", name: "changes")
 
-    private func changes(_ scratch: Scratch, events: Int) throws {
+    private func writeChanges(in scratch: Scratch, events: Int) throws {
         var options = scratch.options()
         (options.name, options.identity) = ("changes", identity)
         let writer = try EventLogWriter(options)
@@ -15,9 +15,9 @@ import Time
         try writer.close()
     }
 
-    private func matches(_ scratch: Scratch, done: [UInt64], of identity: LogIdentity) throws {
+    private func writeMatches(in scratch: Scratch, cursors: [UInt64], of identity: LogIdentity) throws {
         let writer = try scratch.writer()
-        for (index, sequence) in done.enumerated() {
+        for (index, sequence) in cursors.enumerated() {
             try writer.append([event(index)], cursor: Cursor(["changes": sequence]))
         }
         try writer.close()
@@ -30,8 +30,8 @@ import Time
 
     @Test func `a cursor within the upstream log is sound`() throws {
         let scratch = Scratch()
-        try changes(scratch, events: 5)
-        try matches(scratch, done: [1, 1, 3, 5], of: identity)
+        try writeChanges(in: scratch, events: 5)
+        try writeMatches(in: scratch, cursors: [1, 1, 3, 5], of: identity)
         #expect(try problems(scratch) == [])
         #expect(try EventLogs.cursor(directory: scratch.log) == Cursor(["changes": 5]))
         #expect(try EventLogs.consumers(ofLogAt: scratch.path + "/changes").map(\.lastProcessed) == [5])
@@ -39,8 +39,8 @@ import Time
 
     @Test func `a cursor beyond the upstream log is reported`() throws {
         let scratch = Scratch()
-        try changes(scratch, events: 4)
-        try matches(scratch, done: [1, 5], of: identity)
+        try writeChanges(in: scratch, events: 4)
+        try writeMatches(in: scratch, cursors: [1, 5], of: identity)
         let problem = try #require(try problems(scratch).first)
         let file = try scratch.segments[0]
         #expect(problem.sequence == 2 && problem.file == file)
@@ -49,8 +49,8 @@ import Time
 
     @Test func `a cursor that goes back is reported`() throws {
         let scratch = Scratch()
-        try changes(scratch, events: 5)
-        try matches(scratch, done: [1, 4, 3, 5], of: identity)
+        try writeChanges(in: scratch, events: 5)
+        try writeMatches(in: scratch, cursors: [1, 4, 3, 5], of: identity)
         let problem = try #require(try problems(scratch).first)
         #expect(problem.sequence == 3)
         #expect(problem.reason == "the cursor goes back from sequence 4 of 'changes' to 3")
@@ -58,8 +58,8 @@ import Time
 
     @Test func `an upstream log with another identity is reported`() throws {
         let scratch = Scratch()
-        try changes(scratch, events: 5)
-        try matches(scratch, done: [1], of: LogIdentity(seed: "other", name: "changes"))
+        try writeChanges(in: scratch, events: 5)
+        try writeMatches(in: scratch, cursors: [1], of: LogIdentity(seed: "other", name: "changes"))
         #expect(try problems(scratch).map(\.file) == [scratch.log + "/upstream.json"])
         try write(Array("{}".utf8), to: scratch.log + "/upstream.json")
         #expect(try problems(scratch).map(\.reason) == ["the file was changed after Belfry wrote it"])
@@ -67,13 +67,13 @@ import Time
 
     @Test func `only the log itself is checked if the upstream log is missing`() throws {
         let scratch = Scratch()
-        try matches(scratch, done: [1, 7], of: identity)
+        try writeMatches(in: scratch, cursors: [1, 7], of: identity)
         #expect(try problems(scratch) == [])
     }
 
     @Test func `a manifest with another name than the folder is reported`() throws {
         let scratch = Scratch()
-        try matches(scratch, done: [1], of: identity)
+        try writeMatches(in: scratch, cursors: [1], of: identity)
         let path = scratch.log + "/log.json"
         let name = scratch.log.split(separator: "/").last ?? ""
         let text = String(decoding: try bytes(of: path), as: UTF8.self)
@@ -90,7 +90,7 @@ import Time
 
     @Test func `files beside a log are checked against it`() throws {
         let scratch = Scratch()
-        try matches(scratch, done: [1, 7], of: identity)
+        try writeMatches(in: scratch, cursors: [1, 7], of: identity)
         let problem = VerifyReport.Problem(file: "index", offset: 3, sequence: 1, reason: "stale")
         let check = Check { log in
             #expect(log.lastSequence == 2 && log.name == "matches" && log.cursor == Cursor(["changes": 7]))

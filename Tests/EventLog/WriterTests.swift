@@ -39,7 +39,7 @@ import Time
         #expect(try second.append([event(3)]) == 3)
     }
 
-    @Test func `the cursor is kept when segments are dropped`() throws {
+    @Test func `the cursor is kept when segments are removed`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 500)
         try writer.append([event(1)], cursor: Cursor(["once": 1]), now: 1)
@@ -124,7 +124,7 @@ import Time
         #expect(throws: EventLogError.withoutManifest(directory: scratch.log)) { try scratch.writer() }
     }
 
-    /// A smaller batch still fits into the previous segment, so this segment must be the last one again.
+    /// A smaller batch still fits into the previous segment, so the previous segment must be the last one again.
     @Test func `a segment that could not be started is removed`() throws {
         let scratch = Scratch()
         let fails = Mutex(false)

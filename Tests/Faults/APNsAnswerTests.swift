@@ -7,14 +7,14 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Runs the five processes with a local APNs. Its answers retire devices, stop apps and delay pushes.
+/// Runs the five processes with a local APNs, whose answers retire devices, stop apps and delay pushes.
 @Suite(.serialized) struct APNsAnswers {
     /// The backend refuses the notice until `deliver` was killed, and then accepts it.
     @Test func `a backend gets the notice of a retired device even if deliver is killed`() async throws {
         let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
         let apns = try await RunningAPNs(script: #"{"script":[{"do":\#(gone)}]}"#)
-        let isWell = Mutex(false)
-        let server = TestServer { _, _ in .status(isWell.withLock { $0 } ? 204 : 503) }
+        let isAvailable = Mutex(false)
+        let server = TestServer { _, _ in .status(isAvailable.withLock { $0 } ? 204 : 503) }
         defer { server.stop() }
         let secret = try apns.folder.write(
             "whsec_\(Data(repeating: 7, count: 32).base64EncodedString())\n", to: "secret")
@@ -27,7 +27,7 @@ import ZeroMQ
             try pipeline.send(Notes.commands(1))
             try pipeline.waitFor("notice.attempt")
             try pipeline.kill("deliver")
-            isWell.withLock { $0 = true }
+            isAvailable.withLock { $0 = true }
             try pipeline.waitFor("notice.outcome")
             return try pipeline.stop() + pipeline.problemsOfLogs()
         }
@@ -54,12 +54,12 @@ import ZeroMQ
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport(more: ", inFlightMax: 1") + retired)
             try pipeline.send(Notes.commands(1))
-            try pipeline.waitFor("notice.attempt", 3)
+            try pipeline.waitFor("notice.attempt", count: 3)
             try pipeline.kill("deliver")
             try pipeline.send([Notes.device("tablet", "01ff")] + (2...41).map(Notes.note))
-            try pipeline.waitFor("outcome", 3)
+            try pipeline.waitFor("outcome", count: 3)
             try pipeline.kill("deliver")
-            try pipeline.waitFor("outcome", 41)
+            try pipeline.waitFor("outcome", count: 41)
             return try pipeline.stop() + pipeline.problemsOfLogs()
         }
         try await apns.stop()
@@ -76,10 +76,10 @@ import ZeroMQ
             try pipeline.send(Notes.commands(20))
             // At each kill, at most two answers are not in the log yet.
             for count in [40, 46, 52] {
-                try pipeline.waitFor("attempt", count)
+                try pipeline.waitFor("attempt", count: count)
                 try pipeline.kill("deliver")
             }
-            try pipeline.waitFor("outcome", 20)
+            try pipeline.waitFor("outcome", count: 20)
             return try pipeline.stop() + pipeline.problemsOfLogs()
         }
         try await apns.stop()
@@ -87,8 +87,8 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 20)
     }
 
-    /// Deliver is killed repeatedly during a push to more devices than the server has streams. Answers are in the
-    /// log, and only pushes in flight are sent again.
+    /// Deliver is killed repeatedly during a push to more devices than the server has streams. A push with
+    /// an answer in the log is not sent again.
     @Test func `a crash repeats a push only to devices for which it was in flight`() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: 4)
         let devices = 60
@@ -100,7 +100,7 @@ import ZeroMQ
                 try pipeline.up.wait("\(count) requests") { apns.accepted.count >= count }
                 try pipeline.kill("deliver")
             }
-            try pipeline.waitFor("outcome", devices)
+            try pipeline.waitFor("outcome", count: devices)
             return try pipeline.stop() + pipeline.problemsOfLogs()
         }
         try await apns.stop()
@@ -115,18 +115,18 @@ import ZeroMQ
         #expect(seen.count == devices && connections.count == 4)
     }
 
-    /// The key is wrong at first. After its file is corrected, each waiting push is sent once.
+    /// The key is wrong at first. After a restart with the right key, each waiting push is sent once.
     @Test(arguments: [true, false])
     func `a stopped app resumes when its key is corrected`(isStoppedCleanly: Bool) async throws {
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
-            let pipeline = try LivePipeline.stopped(at: apns, key: other.key)
+            let pipeline = try LivePipeline.start(withWrongKey: other.key, at: apns)
             let problems = try pipeline.stop(isStoppedCleanly ? SIGTERM : SIGKILL)
             try pipeline.startAgain(transport: apns.transport())
             try pipeline.send((21...25).map(Notes.note))
             try pipeline.waitFor("app.resumed")
-            try pipeline.waitFor("outcome", 25)
+            try pipeline.waitFor("outcome", count: 25)
             return try problems + pipeline.stop() + pipeline.problemsOfLogs()
         }
         try await apns.stop()
@@ -135,8 +135,8 @@ import ZeroMQ
         #expect(accepted.count == 25 && Set(accepted.map(\.id)).count == 25 && accepted.allSatisfy { !$0.isRepeat })
     }
 
-    /// APNs answers like this if the host belongs to the other environment. No other answer and no probe shows that
-    /// mistake.
+    /// APNs answers every push with `BadDeviceToken` if the transport's host belongs to the other environment. No other
+    /// answer and no probe shows this mistake.
     @Test func `an app whose devices are all unknown is reported once with the remedy`() async throws {
         let unknown = #"{"status":400,"reason":"BadDeviceToken"}"#
         let apns = try await RunningAPNs(script: #"{"script":[{"do":\#(unknown)}]}"#)
@@ -149,10 +149,10 @@ import ZeroMQ
             try pipeline.kill("deliver")
             try pipeline.waitForRestarts()
             try pipeline.send([Notes.note(2)], from: "later")
-            try pipeline.waitFor("attempt", 21)
-            let doctor = try Spawned(
+            try pipeline.waitFor("attempt", count: 21)
+            let doctor = try SpawnedProgram(
                 "belfry", ["doctor", pipeline.file], output: pipeline.folder.file("found"))
-            _ = try doctor.end()
+            _ = try doctor.waitUntilExit()
             let problems = try pipeline.stop()
             let said = pipeline.up.lines.filter { $0.contains("Belfry stops sending") }
             return (said, try pipeline.folder.lines(of: "found"), problems)
@@ -163,13 +163,15 @@ import ZeroMQ
         #expect(found.contains { $0.contains("Compare the transport's host and the app's environment") })
     }
 
-    /// APNs allows only one new provider token in several minutes, so the stage must not make another.
+    /// APNs allows only one new provider token in several minutes, so the stage must use
+    /// the token that the doctor made.
     @Test func `the doctor and the stage use one provider token`() async throws {
         let apns = try await RunningAPNs()
         let (doctor, problems) = try await SocketThread.run(name: "faults") {
             let folder = try Folder()
-            let file = try folder.write(LivePipeline.yaml("match", "", "0s", apns.transport()), to: "pipeline.yaml")
-            let doctor = try Spawned("belfry", ["doctor", "apns", file], output: folder.file("said")).end()
+            let file = try folder.write(LivePipeline.yaml(transport: apns.transport()), to: "pipeline.yaml")
+            let doctor = try SpawnedProgram("belfry", ["doctor", "apns", file], output: folder.file("said"))
+                .waitUntilExit()
             let token = try folder.lines(of: "data/logs/outcomes/TEAMLOCAL1-KEYLOCAL12.token")
             let pipeline = try LivePipeline(folder: folder, transport: apns.transport())
             try pipeline.send(Notes.commands(1))

@@ -31,8 +31,11 @@ import ZeroMQ
             }
     }
 
-    /// Sends the commands, and then lets the process crash three times on each record whose name begins with `poison`.
-    private static func crashes(on names: [String], snapshotBytes: String) async throws -> SeparateStages {
+    /// Saves records with these names while only ingest runs. Then starts a process with all stages three times for
+    /// each record whose name begins with `poison`. The process crashes each time.
+    private static func stagesAfterCrashes(
+        savingRecords names: [String], snapshotBytes: String
+    ) async throws -> SeparateStages {
         let stages = try SeparateStages(try Folder(), snapshotBytes: snapshotBytes)
         try await stages.send(commands(names))
         for _ in 0..<3 * names.count(where: { $0.hasPrefix("poison") }) {
@@ -47,7 +50,8 @@ import ZeroMQ
 
     @Test(arguments: ["64 MiB", "4 KiB"])
     func `an event that a stage crashed on three times is set aside`(snapshotBytes: String) async throws {
-        let stages = try await Self.crashes(on: ["n1", "n2", "poison", "n3"], snapshotBytes: snapshotBytes)
+        let stages = try await Self.stagesAfterCrashes(
+            savingRecords: ["n1", "n2", "poison", "n3"], snapshotBytes: snapshotBytes)
         try await stages.run(untilOutcomes: 3)
         let letters = try stages.events(of: "matches.dead-letters")
         #expect(letters.count == 1)
@@ -60,21 +64,22 @@ import ZeroMQ
         try await stages.send(Self.commands(["n4"]))
         try await stages.run(untilOutcomes: 4)
         #expect(try stages.events(of: "matches.dead-letters").count == 1)
-        try await stages.checkThatToolsAgree(aside: 5)
+        try await stages.checkThatToolsAgree(setAside: 5)
     }
 
     @Test func `two events that a stage crashes on are set aside one after the other`() async throws {
-        let stages = try await Self.crashes(on: ["poison1", "n1", "poison2", "n2"], snapshotBytes: "64 MiB")
+        let stages = try await Self.stagesAfterCrashes(
+            savingRecords: ["poison1", "n1", "poison2", "n2"], snapshotBytes: "64 MiB")
         try await stages.run(untilOutcomes: 2)
         let letters = try stages.events(of: "matches.dead-letters")
         #expect(letters.count == 2 && letters[0].contains(#""sequence":3,"#) && letters[1].contains(#""sequence":5,"#))
-        try await stages.checkThatToolsAgree(aside: 3)
-        try await stages.checkThatToolsAgree(aside: 5)
+        try await stages.checkThatToolsAgree(setAside: 3)
+        try await stages.checkThatToolsAgree(setAside: 5)
     }
 
     /// Makes an impossible log: the cursor names a dead letter that is missing.
     @Test func `a replay reports a missing dead letter of an event that was set aside`() async throws {
-        let stages = try await Self.crashes(on: ["n1", "poison"], snapshotBytes: "64 MiB")
+        let stages = try await Self.stagesAfterCrashes(savingRecords: ["n1", "poison"], snapshotBytes: "64 MiB")
         try await stages.run(untilOutcomes: 1)
         try await stages.wait { try stages.events(of: "matches.dead-letters").count == 1 }
         try FileManager.default.removeItem(atPath: stages.logs + "/matches.dead-letters")
@@ -113,7 +118,8 @@ private final class SeparateStages: Sendable {
         file = try PipelineFile.load(path: folder.file("pipeline.yaml"), registry: .builtIns)
     }
 
-    /// Uses an existing folder and does not remove it. A process that crashes would not remove its folder either.
+    /// Uses an existing folder and does not remove it. The process that crashes uses the folder of the test's process,
+    /// which removes it.
     convenience init(at path: String, snapshotBytes: String) throws {
         try self.init(Folder(existing: path), snapshotBytes: snapshotBytes)
     }
@@ -194,7 +200,8 @@ private final class SeparateStages: Sendable {
         try await PipelineReplay(try recorded(), MachineFactory(registry: .trapping)).run()
     }
 
-    func checkThatToolsAgree(aside sequence: UInt64) async throws {
+    /// Checks that replay, `log verify`, explain, the state and what-if agree that an event was set aside.
+    func checkThatToolsAgree(setAside sequence: UInt64) async throws {
         #expect(try await replay().compactMap(\.difference) == [])
         #expect(try SetAsideEvents.of(log: logs + "/matches").contains(sequence))
         for log in ["changes", "matches", "matches.dead-letters"] {
@@ -217,7 +224,7 @@ private final class SeparateStages: Sendable {
 }
 
 /// A stage that traps on records whose names begin with `poison`.
-private struct Trapping<Wrapped: Stage>: Stage {
+private struct TrappingStage<Wrapped: Stage>: Stage {
     static var kind: String { Wrapped.kind }
     static var writes: LogKind? { Wrapped.writes }
     static var snapshotVersion: Int? { Wrapped.snapshotVersion }
@@ -258,5 +265,5 @@ extension Registry {
         return registry
     }
 
-    private mutating func registerTrapping<S: Stage>(_ type: S.Type) { register(Trapping<S>.self) }
+    private mutating func registerTrapping<S: Stage>(_ type: S.Type) { register(TrappingStage<S>.self) }
 }

@@ -5,40 +5,46 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Kills a stage in the middle of the outputs of an event or of a wake. No push is lost, and no
-/// accepted outcome is repeated.
+/// Kills a stage in the middle of the outputs of an event or of a wake. No push is lost, and no `accepted` outcome is
+/// written twice.
 @Suite(.serialized) struct FanOutKills {
     private static let watchers = 2_000
     private static let roundsMax = 15
 
-    /// Match writes the matches of a change in several batches. So does coalesce with the notifications of a window.
+    /// Match needs several batches for the matches of one change, and coalesce for the notifications of one window.
     @Test(
         .timeLimit(.minutes(5)),
-        arguments: Tier.some(of: [("match", "matches", "0s"), ("coalesce", "notifications", "30ms, policy: debounce")]))
+        arguments: Tier.some(of: [
+            ("match", "matches", "window: 0s"),
+            ("coalesce", "notifications", "window: 30ms, policy: debounce"),
+        ]))
     func `a stage that is killed in the middle of an event's outputs continues there`(
-        _ stage: String, _ log: String, _ window: String
+        _ stage: String, _ log: String, _ coalesce: String
     ) async throws {
         let seed = Seeded.ofThisRun
         let (pushes, rounds, repeated, problems) = try await SocketThread.run(name: "faults") {
-            let pipeline = try LivePipeline(window: window)
+            let pipeline = try LivePipeline(coalesce: coalesce)
             var random = Seeded(seed)
             let producer = try pipeline.producer()
             _ = try producer.greet(timeout: .seconds(20))
             try send((0..<Self.watchers).flatMap(Self.watcher), to: producer)
-            var (torn, round, repeated): (Int, Int, [String]) = (0, 0, [])
-            while round < Tier.rounds(2, full: 5) || torn == 0 {
+            var (killsInTheMiddle, round, repeated): (Int, Int, [String]) = (0, 0, [])
+            while round < Tier.rounds(2, full: 5) || killsInTheMiddle == 0 {
                 round += 1
-                guard round <= Self.roundsMax else { throw FaultError("no kill of \(stage) was in the middle") }
+                guard round <= Self.roundsMax else {
+                    throw FaultError(
+                        "in \(Self.roundsMax) rounds, no kill of \(stage) came in the middle of an event's outputs")
+                }
                 let before = try pipeline.bytes(of: log)
                 try send([Self.change(round)], to: producer)
-                try pipeline.waitForGrowth(of: log, to: before + 1 + UInt64(random.below(1_000_000)))
+                try pipeline.waitForGrowth(of: log, toBytes: before + 1 + UInt64(random.below(1_000_000)))
                 try pipeline.kill(stage)
-                if try pipeline.endsInTheMiddle(log) { torn += 1 }
+                if try pipeline.endsInTheMiddle(ofOutputsIn: log) { killsInTheMiddle += 1 }
                 try pipeline.waitForRestarts()
-                repeated += try pipeline.waitForOutcomes(round * Self.watchers)
+                repeated += try pipeline.waitForAcceptedOutcomes(round * Self.watchers)
             }
             pipeline.up.signal(SIGTERM)
-            _ = try pipeline.up.end()
+            _ = try pipeline.up.waitUntilExit()
             return (try pipeline.pushes(), round, repeated, try pipeline.problemsOfLogs())
         }
         #expect(Set(pushes).count == rounds * Self.watchers)
@@ -83,15 +89,16 @@ extension LivePipeline {
         try EventLogs.summary(directory: folder.file("data/logs/" + log)).bytes
     }
 
-    fileprivate func waitForGrowth(of log: String, to bytes: UInt64) throws {
+    fileprivate func waitForGrowth(of log: String, toBytes bytes: UInt64) throws {
         let end = ContinuousClock.now + .seconds(30)
         while try self.bytes(of: log) < bytes {
-            guard .now < end else { throw FaultError("\(log) does not grow") }
+            guard .now < end else { throw FaultError("after 30 s, \(log) has fewer than \(bytes) bytes") }
         }
     }
 
-    /// Whether the log ends in the middle of an event's or a wake's outputs.
-    fileprivate func endsInTheMiddle(_ log: String) throws -> Bool {
+    /// Whether the log ends in the middle of an event's or a wake's outputs. Its cursor then has an entry with a `/` in
+    /// its name.
+    fileprivate func endsInTheMiddle(ofOutputsIn log: String) throws -> Bool {
         try EventLogs.cursor(directory: folder.file("data/logs/" + log)).positions.keys.contains { $0.contains("/") }
     }
 }

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Tests a subscription that fires once in real processes. Match is killed right before or right after it fires.
+/// Runs real processes with a subscription that fires once. Match is killed right before or right after the
+/// subscription fires.
 @Suite(.serialized) struct FiresOnce {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
@@ -24,9 +25,12 @@ import ZeroMQ
         #"{"type":"record.save",\#(place),"database":"public","record":{"recordName":"\#(name)","recordType":"Note"}}"#
     }
 
-    /// - Parameter isWritten: Whether match is killed after it has written the match, or before it reads the change.
+    /// - Parameter isKilledAfterMatch: Whether match is killed after it has written the match. If false, match is
+    ///   killed before it reads the change.
     @Test(.timeLimit(.minutes(5)), arguments: [false, true])
-    func `a subscription fires once, even if match is killed right before or after`(isWritten: Bool) async throws {
+    func `a subscription fires once, even if match is killed right before or after`(
+        isKilledAfterMatch: Bool
+    ) async throws {
         let pushes = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             let producer = try pipeline.producer()
@@ -35,8 +39,8 @@ import ZeroMQ
                 try producer.send(Array((commands.joined(separator: "\n") + "\n").utf8), count: commands.count)
                 while !producer.isDone { try producer.pump(wait: .milliseconds(100)) }
             }
-            try send(Self.preparation + [Self.note("n0")].filter { _ in isWritten })
-            if isWritten {
+            try send(Self.preparation + [Self.note("n0")].filter { _ in isKilledAfterMatch })
+            if isKilledAfterMatch {
                 let end = ContinuousClock.now + .seconds(30)
                 while try !pipeline.hasMatched {
                     try #require(.now < end)
@@ -50,10 +54,10 @@ import ZeroMQ
             try pipeline.kill("match")
             try pipeline.waitForRestarts()
             try send([Self.note("n1"), Self.note("n2")])
-            let repeated = try pipeline.waitForOutcomes(4)
+            let repeated = try pipeline.waitForAcceptedOutcomes(4)
             #expect(repeated == [])
             pipeline.up.signal(SIGTERM)
-            #expect(try pipeline.up.end() == 0)
+            #expect(try pipeline.up.waitUntilExit() == 0)
             #expect(try pipeline.problemsOfLogs() == [])
             return try pipeline.pushes()
         }

@@ -13,17 +13,17 @@ import ZeroMQ
     ]
 
     @Test(
-        .enabled(if: FileSizeLimit.isPermitted, Comment(rawValue: FileSizeLimit.missing)),
+        .enabled(if: FileSizeLimit.isAvailable, Comment(rawValue: FileSizeLimit.missing)),
         arguments: Tier.some(of: ["ingest", "match", "coalesce", "payload"]))
     func `a log without room delays its stage`(_ stage: String) async throws {
         let seed = Seeded.ofThisRun
         let log = try #require(Self.logs[stage])
         let (result, health, said) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
-            let load = Disturbed(pipeline, seed: seed)
+            let load = DisturbedRun(pipeline, seed: seed)
             var health: Health?
             let result = try load.run(disturbing: load.thirds) {
-                guard let pid = pipeline.pids[stage] else { throw FaultError("no process for \(stage)") }
+                guard let pid = pipeline.pids[stage] else { throw FaultError("\(stage) has no process") }
                 if !load.isHalfway {
                     return try FileSizeLimit.set(pipeline.sizeOfLog(log), of: pid)
                 }
@@ -48,12 +48,13 @@ import ZeroMQ
         let seed = Seeded.ofThisRun
         let (result, said) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(onSmallDisk: true)
-            let load = Disturbed(pipeline, seed: seed, changes: 800)
+            let load = DisturbedRun(pipeline, seed: seed, changes: 800)
             let filler = pipeline.data + "/filler"
             let result = try load.run(disturbing: load.thirds) {
-                if !load.isHalfway { return try SmallDisk.fill(filler) }
+                if !load.isHalfway { return try SmallDisk.fill(withFileAt: filler) }
                 try pipeline.waitUntilFull("ingest")
-                guard try pipeline.health(of: "ingest").phase == "disk_full" else { throw FaultError("no report") }
+                let phase = try pipeline.health(of: "ingest").phase
+                guard phase == "disk_full" else { throw FaultError("ingest reports the phase \(phase)") }
                 guard unlink(filler) == 0 else { throw FaultError("cannot free \(filler): errno \(errno)") }
             }
             return (result, pipeline.up.lines)
@@ -65,17 +66,17 @@ import ZeroMQ
     }
 
     @Test(
-        .enabled(if: FileSizeLimit.isPermitted, Comment(rawValue: FileSizeLimit.missing)),
+        .enabled(if: FileSizeLimit.isAvailable, Comment(rawValue: FileSizeLimit.missing)),
         .disabled(if: Sanitizer.isThread, "the sanitizer writes a file of its own before a program begins"))
-    func `a pipeline that starts on a full disk waits, and reports it once and in health`() async throws {
+    func `a pipeline waits for room if it starts on a full disk, and each stage reports the disk once`() async throws {
         let said = try await SocketThread.run(name: "faults") {
             let folder = try Folder()
             let file = try folder.write(LivePipeline.yaml(), to: "pipeline.yaml")
-            let up = try Spawned(FileSizeLimit.launcherWithoutSpace + [Programs.path("belfry"), "up", file])
+            let up = try SpawnedProgram(FileSizeLimit.launcherWithoutSpace + [Programs.path("belfry"), "up", file])
             try up.wait("every stage says that its disk is full") {
                 LivePipeline.stages.allSatisfy { stage in up.lines.contains { $0.hasPrefix("\(stage): disk full: ") } }
             }
-            // After some tries no stage has ended or reported anything more.
+            // In the next second the stages try again. No stage may end or report anything more.
             for _ in 0..<20 { up.read(wait: .milliseconds(50)) }
             let waiting = up.lines
             let context = try ZMQContext()
@@ -86,16 +87,19 @@ import ZeroMQ
                 }
             }
             let input = try folder.write("{}\n", to: "in.ndjson")
-            let send = try Spawned("belfry", ["send", file, "--timeout", "0.5", input])
-            guard try send.end() == 69, send.lines.first?.hasPrefix("ingest has no disk space for its log in ") == true
+            let send = try SpawnedProgram("belfry", ["send", file, "--timeout", "0.5", input])
+            guard try send.waitUntilExit() == 69,
+                send.lines.first?.hasPrefix("ingest has no disk space for its log in ") == true
             else {
                 throw FaultError("\(send.lines)")
             }
             for pid in try Processes.children(of: up.pid) { try FileSizeLimit.set(nil, of: pid) }
             try up.wait("every stage is ready") { up.lines.contains("ready") }
             up.signal(SIGTERM)
-            guard try up.end() == 0 else { throw FaultError("\(up.lines)") }
-            guard waiting.count == LivePipeline.stages.count else { throw FaultError("\(waiting)") }
+            guard try up.waitUntilExit() == 0 else { throw FaultError("\(up.lines)") }
+            guard waiting.count == LivePipeline.stages.count else {
+                throw FaultError("the stages reported more than the full disk: \(waiting)")
+            }
             return up.lines
         }
         #expect(!said.contains { $0.contains("starting it again") }, "\(said)")

@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Kills every process again and again under a continuous load. Afterwards no push is lost or invented, no accepted
-/// outcome is repeated, every log is intact, and a replay agrees with each log.
+/// Kills every process again and again under a continuous load. Afterwards no push is lost or invented, no `accepted`
+/// outcome is written twice, every log is intact, and a replay agrees with each log.
 @Suite(.serialized) struct KillRounds {
     @Test func `kills of every stage lose and invent no push`() async throws {
         let rounds = Tier.rounds(20, full: 200)
@@ -19,7 +19,7 @@ import ZeroMQ
     }
 
     @Test(.full, .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
-    func `kills with a plugin in the middle lose and invent no push`() async throws {
+    func `kills with a plugin between match and coalesce lose and invent no push`() async throws {
         let (result, kills, _, problems) = try await KillRounds.run(20, of: LivePipeline.stages + ["filter"]) {
             try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
         }
@@ -59,8 +59,8 @@ import ZeroMQ
         print("\(received.count) requests, \(repeats) repeats, after a kill at most \(repeatsByProcess.max() ?? 0)")
         #expect(repeatsByProcess.reduce(0, +) == repeats)
         #expect(repeatsByProcess.allSatisfy { $0 <= Self.streams }, "\(repeatsByProcess)")
-        let unsaid = Set(received.filter(\.isRepeat).map(\.id)).subtracting(possibleRepeats)
-        #expect(unsaid.isEmpty && possibleRepeats.count <= Self.streams * kills["deliver", default: 0], "\(unsaid)")
+        let unmarked = Set(received.filter(\.isRepeat).map(\.id)).subtracting(possibleRepeats)
+        #expect(unmarked.isEmpty && possibleRepeats.count <= Self.streams * kills["deliver", default: 0], "\(unmarked)")
     }
 
     private static let streams = 8
@@ -73,11 +73,11 @@ import ZeroMQ
     private static func run(
         _ rounds: Int, of stages: [String] = LivePipeline.stages, changes: Int? = nil,
         _ start: @escaping @Sendable () throws -> LivePipeline
-    ) async throws -> (Disturbed.Result, [String: Int], possibleRepeats: Set<String>, problems: [String]) {
+    ) async throws -> (DisturbedRun.Result, [String: Int], possibleRepeats: Set<String>, problems: [String]) {
         let seed = Seeded.ofThisRun
         return try await SocketThread.run(name: "faults") {
             let (begun, pipeline) = (ContinuousClock.now, try start())
-            let disturbed = Disturbed(pipeline, seed: seed, changes: changes ?? 15 * rounds + 1_000)
+            let disturbed = DisturbedRun(pipeline, seed: seed, changes: changes ?? 15 * rounds + 1_000)
             let (result, kills) = try disturbed.run(rounds: rounds, killing: stages)
             print("\(rounds) kills in \(ContinuousClock.now - begun): \(kills.sorted { $0.key < $1.key })")
             return (result, kills, try pipeline.possibleRepeats(), try pipeline.problemsOfLogs())
@@ -85,22 +85,22 @@ import ZeroMQ
     }
 }
 
-extension Disturbed {
+extension DisturbedRun {
     /// After this many kills, the supervisor is killed too, because its pauses before a restart grow.
-    private static var killsOfOneSupervisor: Int { 12 }
+    private static var killsPerSupervisor: Int { 12 }
 
     /// Sends everything, and meanwhile kills one process after the other.
     func run(rounds: Int, killing stages: [String]) throws -> (Result, [String: Int]) {
         var (kills, count, next) = ([String: Int](), 0, [String]())
-        let result = try run(disturbing: evenly(rounds)) { [self] in
+        let result = try run(disturbing: evenRandomPositions(rounds)) { [self] in
             if next.isEmpty { next = shuffle(stages) }
             let stage = next.removeLast()
             try pipeline.kill(stage)
             kills[stage, default: 0] += 1
             count += 1
-            guard count % Self.killsOfOneSupervisor == 0 else { return }
+            guard count % Self.killsPerSupervisor == 0 else { return }
             pipeline.up.signal(SIGKILL)
-            _ = try pipeline.up.end(within: .seconds(30))
+            _ = try pipeline.up.waitUntilExit(within: .seconds(30))
             try pipeline.startAgain()
         }
         return (result, kills)
@@ -116,9 +116,9 @@ extension LivePipeline {
             if !report.isSound { problems.append("\(log.name): \(report)") }
         }
         let stages = ["replay", file, "--stage"] + LivePipeline.stages.dropFirst()
-        let replay = try Spawned("belfry", stages, output: folder.file("replay.txt"))
-        let status = try replay.end()
+        let replay = try SpawnedProgram("belfry", stages, output: folder.file("replay.txt"))
+        let status = try replay.waitUntilExit()
         guard status != 0 else { return problems }
-        return problems + ["replay ends with \(status)"] + replay.lines + (try folder.lines(of: "replay.txt"))
+        return problems + ["belfry replay ended with \(status)"] + replay.lines + (try folder.lines(of: "replay.txt"))
     }
 }

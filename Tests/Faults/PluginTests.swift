@@ -16,8 +16,8 @@ struct BadPlugins {
         try folder.write(Self.commands, to: "commands.ndjson")
     }
 
-    /// A device, a subscription and twelve changes. The changes have different times, so that each is a batch of its
-    /// own.
+    /// A device, a subscription and twelve changes. The changes have different times, so that each change is in a
+    /// batch of its own.
     private static var commands: String {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let start = [
@@ -47,17 +47,17 @@ struct BadPlugins {
             """, to: "pipeline.yaml")
     }
 
-    /// - Parameter end: The expected exit status, which is 65 if an event was set aside.
+    /// - Parameter exitStatus: The expected exit status, which is 65 if there are dead letters.
     /// - Returns: The pushes.
-    private func run(_ mode: String, end: Int32 = 0) async throws -> [String] {
+    private func run(_ mode: String, exitStatus: Int32 = 0) async throws -> [String] {
         try writePipeline(mode)
         let (status, said) = try await SocketThread.run(name: "faults") {
-            let run = try Spawned(
+            let run = try SpawnedProgram(
                 "belfry", ["run", pipeline, folder.file("commands.ndjson"), "--logs", folder.file(mode + ".logs")],
                 output: folder.file("pushes.ndjson"))
-            return (try run.end(), run.lines)
+            return (try run.waitUntilExit(), run.lines)
         }
-        #expect(status == end, "\(said.prefix(3))")
+        #expect(status == exitStatus, "\(said.prefix(3))")
         let refusals = said.filter { $0.hasPrefix("filter: the plugin's program was refused: ") }
         #expect(refusals.count == (mode == "garbage" ? 4 : 0), "\(refusals)")
         return try folder.lines(of: "pushes.ndjson")
@@ -82,7 +82,7 @@ struct BadPlugins {
 
     @Test func `an event on which a plugin dies three times is set aside, and a replay skips it`() async throws {
         let expected = try await run("honest")
-        let pushes = try await run("poison", end: 65)
+        let pushes = try await run("poison", exitStatus: 65)
         // The IDs of pushes follow from their positions in the log, so they differ after the event that was set aside.
         let causes = expected.compactMap { $0.split(separator: #""causes":"#).last }
         #expect(
@@ -94,8 +94,8 @@ struct BadPlugins {
         #expect(letters.count == 1 && letters[0].contains(#""code":"stage.crashed""#), "\(letters)")
         #expect(letters.first?.contains("exited with status 3") == true, "\(letters)")
         let said = try await SocketThread.run(name: "faults") {
-            let replay = try Spawned("belfry", ["replay", pipeline, "--logs", folder.file("poison.logs")])
-            return (try replay.end(), replay.lines)
+            let replay = try SpawnedProgram("belfry", ["replay", pipeline, "--logs", folder.file("poison.logs")])
+            return (try replay.waitUntilExit(), replay.lines)
         }
         #expect(said.0 == 0, "\(said.1)")
     }
@@ -107,9 +107,9 @@ struct BadPlugins {
         #expect(try folder.lines(of: "troubled").count == 3)
     }
 
-    @Test func `nonsense from a plugin gets errors and dead letters, and the host lives`() async throws {
+    @Test func `nonsense from a plugin gets errors and dead letters, and the host continues`() async throws {
         let expected = try await run("honest")
-        let pushes = try await run("garbage", end: 65)
+        let pushes = try await run("garbage", exitStatus: 65)
         #expect(pushes == expected)
         let codes = try folder.lines(of: "garbage")
         #expect(Set(codes) == ["link.frame", "link.type", "link.outputs", "link.frames"], "\(Set(codes))")
@@ -128,10 +128,10 @@ struct BadPlugins {
     ) async throws {
         try writePipeline(mode)
         let status = try await SocketThread.run(name: "faults") {
-            let up = try Spawned("belfry", ["up", pipeline])
+            let up = try SpawnedProgram("belfry", ["up", pipeline])
             try up.wait("every stage is ready") { up.lines.contains("ready") }
             up.signal(SIGTERM)
-            return try up.end(within: .seconds(30))
+            return try up.waitUntilExit(within: .seconds(30))
         }
         #expect(status == 0)
         if mode == "polite" { #expect(try folder.lines(of: mode) == ["SIGTERM"]) }
@@ -141,14 +141,14 @@ struct BadPlugins {
     @Test func `a plugin that ignores signals does not outlive its killed host`() async throws {
         try writePipeline("deaf")
         let status = try await SocketThread.run(name: "faults") {
-            let up = try Spawned("belfry", ["up", pipeline])
+            let up = try SpawnedProgram("belfry", ["up", pipeline])
             try up.wait("every stage is ready") { up.lines.contains("ready") }
             let ready = up.lines.first { $0.hasPrefix("filter: ready, process ") }?.split { " ,".contains($0) }
             guard let host = ready?.dropFirst(3).first.flatMap({ Int32($0) }) else { throw FaultError("\(up.lines)") }
             kill(host, SIGKILL)
             try up.wait("another host") { up.lines.contains { $0.hasPrefix("filter: started again") } }
             up.signal(SIGTERM)
-            return try up.end(within: .seconds(30))
+            return try up.waitUntilExit(within: .seconds(30))
         }
         #expect(status == 0)
     }

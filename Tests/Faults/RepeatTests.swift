@@ -21,11 +21,11 @@ import ZeroMQ
                 try pipeline.up.wait("\(count) requests") { Set(apns.accepted.map(\.id)).count >= count }
                 try pipeline.kill(all: victim == "all")
             }
-            try pipeline.waitFor("outcome", 40)
+            try pipeline.waitFor("outcome", count: 40)
             // Nothing is in flight now.
             try pipeline.kill(all: victim == "all")
             try pipeline.send((41...45).map(Notes.note))
-            try pipeline.waitFor("outcome", 45)
+            try pipeline.waitFor("outcome", count: 45)
             return (
                 try pipeline.outcomes(), try pipeline.possibleRepeats(), try pipeline.stop() + pipeline.problemsOfLogs()
             )
@@ -33,7 +33,7 @@ import ZeroMQ
         try await apns.stop()
         #expect(problems == [])
         let repeated = apns.repeated
-        print("\(repeated.count) came twice, \(possibleRepeats.count) say so")
+        print("\(repeated.count) pushes came twice, \(possibleRepeats.count) outcomes contain repeat_possible")
         #expect(!repeated.isEmpty && repeated.isSubset(of: possibleRepeats))
         #expect(possibleRepeats.count <= 3 * Self.streams)
         #expect(outcomes.suffix(5).allSatisfy { !$0.contains("repeat_possible") })
@@ -52,7 +52,7 @@ import ZeroMQ
             try pipeline.waitFor("outcome")
             try pipeline.send((2...4).map(Notes.note))
             try pipeline.waitFor("attempt")
-            try pipeline.waitFor("outcome", 3)
+            try pipeline.waitFor("outcome", count: 3)
             if isReload {
                 try pipeline.edit(transport: apns.transport(), sync: "interval 40ms")
                 pipeline.up.signal(SIGHUP)
@@ -60,7 +60,7 @@ import ZeroMQ
             } else {
                 try pipeline.kill("deliver")
             }
-            try pipeline.waitFor("outcome", 4)
+            try pipeline.waitFor("outcome", count: 4)
             return (
                 try pipeline.outcomes(), try pipeline.possibleRepeats(), try pipeline.stop() + pipeline.problemsOfLogs()
             )
@@ -73,8 +73,9 @@ import ZeroMQ
 }
 
 extension Repeats {
-    /// A newer push replaces a push that waits, but not a push that is in flight at APNs. The transport is asked about
-    /// the push in flight. If no transport can answer, the push in flight is not sent after the newer push.
+    /// A newer push replaces a push that waits, but not a push that is in flight at APNs. Deliver asks the transport
+    /// about the push in flight. If deliver is killed, no transport can answer; then the push ends as `superseded` and
+    /// is not sent again.
     @Test(arguments: Tier.some(of: [false, true]))
     func `a push in flight is queried when a newer push comes`(isKilled: Bool) async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"nth":2},"do":{"latency":6500}}]}"#)
@@ -85,9 +86,9 @@ extension Repeats {
             try pipeline.send([Notes.note(2)])
             try pipeline.waitFor("attempt")
             try pipeline.send([Notes.note(3)])
-            try pipeline.waitFor("attempt", 2)
+            try pipeline.waitFor("attempt", count: 2)
             if isKilled { try pipeline.kill("deliver") }
-            try pipeline.waitFor("outcome", 3)
+            try pipeline.waitFor("outcome", count: 3)
             return (try pipeline.outcomes(), try pipeline.stop() + pipeline.problemsOfLogs())
         }
         try await apns.stop()
@@ -114,13 +115,13 @@ extension LivePipeline {
         guard all else { return try kill("deliver") }
         for stage in LivePipeline.stages { try kill(stage) }
         up.signal(SIGKILL)
-        _ = try up.end(within: .seconds(30))
+        _ = try up.waitUntilExit(within: .seconds(30))
         try startAgain()
     }
 
     /// Writes the pipeline file again with another sync policy.
     fileprivate func edit(transport: String, sync: String) throws {
-        let text = LivePipeline.yaml("match", "", "0s", transport)
+        let text = LivePipeline.yaml(transport: transport)
         try folder.write(text.replacing("interval 50ms", with: sync), to: "pipeline.yaml")
     }
 }

@@ -5,16 +5,16 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Tests that the pushes of the others keep their order beside one slow device, app or server, and that newer pushes do
-/// not supersede them. The test only prints the delays.
+/// Tests that the pushes to all other devices keep their order beside a slow device, app or server, and that newer
+/// pushes do not supersede them. The delays are printed, but not checked.
 @Suite(.serialized) struct SlowDevices {
-    /// What the local APNs and the log show about the devices that are not slow.
-    private struct Story {
+    /// What the local APNs and deliver's log show about the devices that are not slow.
+    private struct Observations {
         /// The tokens whose pushes were sent out of order.
         var outOfOrder: [String] = []
         /// Milliseconds until nine of ten requests had come.
-        var ninetieth = 0
-        /// How many pushes were superseded before they were sent.
+        var delayOfNineTenths = 0
+        /// How many of their pushes were superseded before they were sent.
         var superseded = 0
         var problems: [String] = []
     }
@@ -36,7 +36,8 @@ import ZeroMQ
             }
         }
 
-        var conduct: String {
+        /// Entries of the local APNs' script that slow this part down.
+        var scriptEntries: String {
             switch self {
             case .device: #"{"when":{"token":"\#(token(0))"},"do":{"latency":2500}},"#
             case .app: #"{"when":{"topic":"com.example.Other"},"do":{"latency":[300,400]}},"#
@@ -49,32 +50,35 @@ import ZeroMQ
     private static let users = 80
 
     @Test(arguments: Tier.some(of: Part.allCases))
-    func `other pushes stay in order beside a slow device, app or transport, and none is superseded`(
+    func `other pushes stay in order beside a slow device, app or server, and none is superseded`(
         _ part: Part
     ) async throws {
-        let calm = try await Self.story(part, isSlow: false)
-        let disturbed = try await Self.story(part, isSlow: true)
+        let calm = try await Self.observe(part, isSlow: false)
+        let disturbed = try await Self.observe(part, isSlow: true)
         #expect(calm.problems + disturbed.problems == [])
         #expect(disturbed.outOfOrder == [])
         // If the machine is too slow for the changes, pushes wait and are superseded even without a slow part.
         #expect(calm.superseded > 0 || disturbed.superseded == 0)
-        print("\(part): nine of ten pushes of the others: \(calm.ninetieth) ms, \(disturbed.ninetieth) ms")
+        print(
+            "nine of ten pushes came in \(disturbed.delayOfNineTenths) ms beside a slow \(part), "
+                + "and in \(calm.delayOfNineTenths) ms without it"
+        )
     }
 
-    private static func story(_ part: Part, isSlow: Bool) async throws -> Story {
-        let script = #"{"script":[\#(isSlow ? part.conduct : ""){"do":{"latency":30}}]}"#
+    private static func observe(_ part: Part, isSlow: Bool) async throws -> Observations {
+        let script = #"{"script":[\#(isSlow ? part.scriptEntries : ""){"do":{"latency":30}}]}"#
         let apns = try await RunningAPNs(script: script, streams: 100)
         let second = try await RunningAPNs(script: isSlow ? #"{"script":[{"do":{"silence":true}}]}"# : script)
         let healthy = Set((0..<users).filter { !part.has($0) })
         let awaited = isSlow && part == .server ? changes * healthy.count / users : changes
         let (begun, superseded, problems) = try await SocketThread.run(name: "faults") {
-            let apps = part == .app ? apns.other : ""
+            let apps = part == .app ? apns.otherApp : ""
             let pipeline = try LivePipeline(
                 transport: apns.transport(apps: apps, more: ", connections: 1") + "\n      second: "
                     + second.transport())
             let begun = Date().timeIntervalSince1970 * 1_000
             try pipeline.send(commands(part))
-            try pipeline.waitFor("outcome", awaited)
+            try pipeline.waitFor("outcome", count: awaited)
             let superseded = try pipeline.outcomes().count { line in
                 line.contains(#""outcome":"superseded""#) && line.contains(#""attempts":0"#)
                     && healthy.contains { line.contains(#""user":"_u\#($0)""#) }
@@ -83,13 +87,13 @@ import ZeroMQ
         }
         try await apns.stop()
         try await second.stop()
-        var story = Story(superseded: superseded, problems: problems)
+        var observations = Observations(superseded: superseded, problems: problems)
         let tokens = Set(healthy.map(token))
         let requests = apns.accepted.filter { tokens.contains($0.token ?? "") && !$0.isRepeat }
-        story.outOfOrder = outOfOrder(requests)
+        observations.outOfOrder = outOfOrder(requests)
         let times = requests.map(\.time).sorted()
-        story.ninetieth = Int(Double(try #require(times.dropFirst(times.count * 9 / 10).first)) - begun)
-        return story
+        observations.delayOfNineTenths = Int(Double(try #require(times.dropFirst(times.count * 9 / 10).first)) - begun)
+        return observations
     }
 
     private static func outOfOrder(_ requests: [RecordedRequest]) -> [String] {
@@ -142,8 +146,8 @@ import ZeroMQ
 }
 
 extension RunningAPNs {
-    /// Another app with the same key.
-    fileprivate var other: String {
+    /// The settings of another app with the same key.
+    fileprivate var otherApp: String {
         """
         , other: {container: iCloud.com.example.Other, topic: com.example.Other, team: TEAMLOCAL1, key: KEYLOCAL12, \
         keyFile: {$file: \(key)}}

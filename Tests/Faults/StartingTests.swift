@@ -16,23 +16,29 @@ import ZeroMQ
             """, to: "\(data.split(separator: "/").last ?? "").yaml")
     }
 
-    /// Starts a second pipeline beside the first, with the same link but other data.
-    private func second(besideOneOn bind: String, _ folder: Folder) async throws -> (status: Int32, said: [String]) {
+    /// Starts two pipelines that bind one address but have different data.
+    ///
+    /// - Returns: The exit status and the messages of the second pipeline.
+    private func runSecondPipeline(
+        onUsedAddress bind: String, in folder: Folder
+    ) async throws -> (status: Int32, said: [String]) {
         let one = try yaml(folder, data: "one", bind: bind)
         let two = try yaml(folder, data: "two", bind: bind)
         return try await SocketThread.run(name: "faults") {
-            let first = try Spawned("belfry", ["up", one])
+            let first = try SpawnedProgram("belfry", ["up", one])
             try first.wait("the first pipeline is ready") { first.lines.contains("ready") }
-            let second = try Spawned("belfry", ["up", two])
-            let status = try second.end()
+            let second = try SpawnedProgram("belfry", ["up", two])
+            let status = try second.waitUntilExit()
             first.signal(SIGTERM)
-            guard try first.end() == 0 else { throw FaultError("the first pipeline was disturbed: \(first.lines)") }
+            guard try first.waitUntilExit() == 0 else {
+                throw FaultError("the first pipeline was disturbed: \(first.lines)")
+            }
             return (status, second.lines)
         }
     }
 
     /// Runs a pipeline that has a plugin, with one line of input.
-    private func run(plugin command: String, _ folder: Folder) async throws -> (status: Int32, said: [String]) {
+    private func run(plugin command: String, in folder: Folder) async throws -> (status: Int32, said: [String]) {
         let file = try folder.write(
             """
             pipeline: starting
@@ -46,19 +52,19 @@ import ZeroMQ
             #"{"type":"device.unregister","container":"iCloud.com.example.A","environment":"production","user":"u","device":"d"}"#
         try folder.write(device + "\n", to: "input.ndjson")
         return try await SocketThread.run(name: "faults") {
-            let run = try Spawned("belfry", ["run", file, folder.file("input.ndjson")])
-            return (try run.end(), run.lines)
+            let run = try SpawnedProgram("belfry", ["run", file, folder.file("input.ndjson")])
+            return (try run.waitUntilExit(), run.lines)
         }
     }
 
     @Test func `a missing plugin program is reported at its place in the pipeline file`() async throws {
-        let (status, said) = try await run(plugin: "/nope/program", Folder())
+        let (status, said) = try await run(plugin: "/nope/program", in: Folder())
         #expect(status == 78, "\(said)")
         #expect(said.contains { $0.contains("stages.filter.command: no program /nope/program") }, "\(said)")
     }
 
     @Test func `a plugin program that always ends at once ends the pipeline with an error status`() async throws {
-        let (status, said) = try await run(plugin: "/bin/sh, -c, exit 3", Folder())
+        let (status, said) = try await run(plugin: "/bin/sh, -c, exit 3", in: Folder())
         #expect(status != 0, "\(said)")
         let reason =
             "it ended 5 times in a row before it opened the link in BELFRY_LINK; the last time it exited with status 3"
@@ -69,8 +75,8 @@ import ZeroMQ
         let folder = try Folder()
         let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
         let (status, said) = try await SocketThread.run(name: "faults") {
-            let run = try Spawned("belfry", ["run", file], input: nil)
-            return (try run.end(within: .seconds(20)), run.lines)
+            let run = try SpawnedProgram("belfry", ["run", file], input: nil)
+            return (try run.waitUntilExit(within: .seconds(20)), run.lines)
         }
         #expect(status == 66, "\(said)")
         #expect(said.contains { $0.contains("standard input: it is closed") }, "\(said)")
@@ -78,7 +84,7 @@ import ZeroMQ
 
     @Test func `a port in use is reported with the remedy`() async throws {
         let endpoint = "tcp://127.0.0.1:\(20_000 + Int(getpid()) % 20_000)"
-        let (status, said) = try await second(besideOneOn: endpoint, Folder())
+        let (status, said) = try await runSecondPipeline(onUsedAddress: endpoint, in: Folder())
         #expect(status == 69, "\(said)")
         #expect(
             said.contains { $0.contains("ingest: ") && $0.contains(endpoint) && $0.contains("choose another `bind`") },
@@ -88,7 +94,7 @@ import ZeroMQ
     @Test func `a socket file in use is not replaced`() async throws {
         let folder = try Folder()
         let endpoint = "ipc://\(folder.path)/shared.link"
-        let (status, said) = try await second(besideOneOn: endpoint, folder)
+        let (status, said) = try await runSecondPipeline(onUsedAddress: endpoint, in: folder)
         #expect(status == 69, "\(said)")
         #expect(said.contains { $0.contains(endpoint) && $0.contains("choose another `bind`") }, "\(said)")
     }
@@ -97,14 +103,14 @@ import ZeroMQ
         let folder = try Folder()
         let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
         let (status, said, owner) = try await SocketThread.run(name: "faults") {
-            let up = try Spawned("belfry", ["up", file])
+            let up = try SpawnedProgram("belfry", ["up", file])
             try up.wait("ready") { up.lines.contains("ready") }
             let owner = up.lines.first { $0.hasPrefix("match: ready, process ") }?.split { " ,".contains($0) }
                 .dropFirst(3).first
-            let second = try Spawned("belfry-match", ["--pipeline", file])
-            let status = try second.end()
+            let second = try SpawnedProgram("belfry-match", ["--pipeline", file])
+            let status = try second.waitUntilExit()
             up.signal(SIGTERM)
-            guard try up.end() == 0 else { throw FaultError("the first process was disturbed: \(up.lines)") }
+            guard try up.waitUntilExit() == 0 else { throw FaultError("the first process was disturbed: \(up.lines)") }
             return (status, second.lines, owner.map(String.init) ?? "?")
         }
         #expect(status == 69, "\(said)")
@@ -114,12 +120,12 @@ import ZeroMQ
     }
 
     @Test(arguments: ["/proc/belfry", "/dev/null/belfry", "/dev/null"])
-    func `a data folder without write permission is reported`(_ data: String) async throws {
+    func `a data folder that cannot be created is reported with the remedy`(_ data: String) async throws {
         let folder = try Folder()
         let file = try yaml(folder, data: data, bind: "ipc://\(folder.path)/one.link")
         let (status, said) = try await SocketThread.run(name: "faults") {
-            let up = try Spawned("belfry", ["up", file])
-            return (try up.end(), up.lines)
+            let up = try SpawnedProgram("belfry", ["up", file])
+            return (try up.waitUntilExit(), up.lines)
         }
         #expect(status == 73, "\(said)")
         #expect(said.contains { $0.contains(data) && $0.contains("choose another data folder") }, "\(said)")

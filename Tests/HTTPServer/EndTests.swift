@@ -18,17 +18,17 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a waiting request is notified when its client disconnects`(isHalf: Bool) async throws {
+    func `a waiting request is notified when its client disconnects`(endsInputFirst: Bool) async throws {
         let rig = try await ServerRig()
         var client: RawClient? = try rig.connect()
         client?.get("/held")
-        _ = try await rig.held.next()
-        if isHalf {
+        _ = try await rig.heldRequests.next()
+        if endsInputFirst {
             client?.endInput()
             #expect(await client?.rest().hasSuffix("gone") == true)
         }
         client = nil
-        #expect(try await rig.log.next().bodyBytes == (isHalf ? 4 : 0) || !isHalf)
+        #expect(try await rig.log.next().bodyBytes == (endsInputFirst ? 4 : 0) || !endsInputFirst)
         try await rig.stop()
     }
 
@@ -36,8 +36,8 @@ import Testing
         let rig = try await ServerRig()
         let clients = try (0..<400).map { _ in try rig.connect() }
         for client in clients { client.get("/held") }
-        var waiting: [Held] = []
-        for _ in clients { waiting.append(try await rig.held.next()) }
+        var waiting: [HeldRequest] = []
+        for _ in clients { waiting.append(try await rig.heldRequests.next()) }
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
         #expect(threads < 200)
         for request in waiting { request.end("now") }
@@ -51,7 +51,7 @@ import Testing
         idle.get("/")
         #expect(await idle.statuses(1) == [200])
         busy.get("/held")
-        let held = try await rig.held.next()
+        let held = try await rig.heldRequests.next()
         slow.get("/big")
         _ = await slow.answers(1)
         async let stopped: Void = rig.stop()
@@ -68,7 +68,7 @@ import Testing
         let rig = try await ServerRig()
         let (held, slow) = (try rig.connect(), try rig.connect())
         held.get("/held")
-        _ = try await rig.held.next()
+        _ = try await rig.heldRequests.next()
         slow.get("/big")
         _ = await slow.answers(1)
         try await rig.server.stop(within: .milliseconds(50))

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a body of the longest length is accepted`() async throws {
+    @Test func `a body of the maximum length is accepted`() async throws {
         let rig = try await ServerRig { $0.limits.bodyBytesMax = 100 }
         let client = try rig.connect()
         client.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n\(String(repeating: "x", count: 100))")
@@ -135,7 +135,7 @@ import Testing
         }
         let (waiting, idle) = (try rig.connect(), try rig.connect())
         waiting.get("/held")
-        let held = try await rig.held.next()
+        let held = try await rig.heldRequests.next()
         #expect(await idle.rest() == "")
         held.end("late")
         #expect(await waiting.answers(1).hasSuffix("late"))
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func `whenAnswered is called after the last byte of the answer was sent`() async throws {
-        let events = Seen<String>()
+        let events = ValueRecorder<String>()
         let options = WebServerOptions(host: "127.0.0.1", port: 0)
         let server = try await WebServer.start(options) { request in
             request.whenAnswered { events.add("taken " + request.path) }

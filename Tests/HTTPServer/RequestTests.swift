@@ -72,8 +72,8 @@ import Testing
     @Test func `each request gets an ID from the server`() async throws {
         let name = try #require(HTTPField.Name("x-request-id"))
         let rig = try await ServerRig { options in
-            let numbers = Numbers()
-            options.requestIDs = RequestIDs(header: name) { "id-\(numbers.next())" }
+            let counter = Counter()
+            options.requestIDs = RequestIDs(header: name) { "id-\(counter.next())" }
         }
         let client = try rig.connect()
         client.get("/", "x-request-id: mine\r\n")
@@ -108,14 +108,14 @@ import Testing
         }
         #expect(error?.errnoCode == EADDRINUSE)
         await #expect(throws: IOError.self) {
-            try await WebServer.tryOut(ListenAddress(host: "127.0.0.1", port: rig.server.port))
+            try await WebServer.checkCanListen(at: ListenAddress(host: "127.0.0.1", port: rig.server.port))
         }
         try await rig.stop()
-        try await WebServer.tryOut(ListenAddress(host: "127.0.0.1", port: rig.server.port))
+        try await WebServer.checkCanListen(at: ListenAddress(host: "127.0.0.1", port: rig.server.port))
     }
 }
 
-final class Numbers: Sendable {
+final class Counter: Sendable {
     private let last = Atomic(0)
     func next() -> Int { last.add(1, ordering: .relaxed).newValue }
 }

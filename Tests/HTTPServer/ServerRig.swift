@@ -10,17 +10,17 @@ import Testing
 final class ServerRig: Sendable {
     let server: WebServer
     let requests = Mutex<[WebRequest]>([])
-    let log = Seen<AccessLogEntry>()
-    let held = Seen<Held>()
+    let log = ValueRecorder<AccessLogEntry>()
+    let heldRequests = ValueRecorder<HeldRequest>()
 
     init(_ change: (inout WebServerOptions) throws -> Void = { _ in }) async throws {
         var options = WebServerOptions(host: "127.0.0.1", port: 0)
         let log = log
         options.logRequest = { log.add($0) }
         try change(&options)
-        let answers = Answers()
-        server = try await WebServer.start(options) { await answers.rig?.answer($0) ?? WebResponse(status: .ok) }
-        answers.rig = self
+        let reference = RigReference()
+        server = try await WebServer.start(options) { await reference.rig?.answer($0) ?? WebResponse(status: .ok) }
+        reference.rig = self
     }
 
     static let big = Array(repeating: UInt8(ascii: "x"), count: 8 << 20)
@@ -31,8 +31,8 @@ final class ServerRig: Sendable {
         requests.withLock { $0.append(request) }
         switch request.path {
         case "/held":
-            let request = Held(request)
-            held.add(request)
+            let request = HeldRequest(request)
+            heldRequests.add(request)
             return await request.answer()
         case "/big": return WebResponse(status: .ok, body: Self.big)
         default: return WebResponse(status: .ok, headers: [.contentType: "text/plain"], body: request.body)
@@ -43,7 +43,8 @@ final class ServerRig: Sendable {
 
     func stop() async throws { try await server.stop(within: .seconds(30)) }
 
-    private final class Answers: Sendable {
+    /// The rig, which the server needs before its initializer is done.
+    private final class RigReference: Sendable {
         private let stored = Mutex<ServerRig?>(nil)
         var rig: ServerRig? {
             get { stored.withLock { $0 } }
@@ -53,7 +54,7 @@ final class ServerRig: Sendable {
 }
 
 /// A request that waits for its answer.
-final class Held: Sendable {
+final class HeldRequest: Sendable {
     let request: WebRequest
     private let ends = AsyncStream<String>.makeStream()
 
@@ -73,7 +74,7 @@ final class Held: Sendable {
 }
 
 /// The values that were added, in order. A test can wait for the next value.
-final class Seen<Value: Sendable>: Sendable {
+final class ValueRecorder<Value: Sendable>: Sendable {
     private let stream = AsyncStream<Value>.makeStream()
     private let values = Mutex<[Value]>([])
 

@@ -10,7 +10,7 @@ struct TLSTests {
 
     init() throws {
         certificates = try TestCertificates()
-        try certificates.make("one")
+        try certificates.make(commonName: "one")
     }
 
     private func readCertificate() throws -> ServerCertificate {
@@ -31,7 +31,7 @@ struct TLSTests {
         let url = "https://127.0.0.1:\(rig.server.port)\(target)"
         let fixed = ["--silent", "--max-time", "60", "--write-out", " %{http_version} %{http_code}"]
         let trust = ["--cacert", certificates.certificate]
-        return await (try TestProgram("/usr/bin/curl", fixed + trust + options + [url])).answer()
+        return await (try TestProgram("/usr/bin/curl", fixed + trust + options + [url])).standardOutput()
     }
 
     @Test func `clients choose HTTP 2 or HTTP 1`() async throws {
@@ -69,7 +69,7 @@ struct TLSTests {
         let rig = try await rig()
         let url = "https://127.0.0.1:\(rig.server.port)/held"
         let client = try TestProgram("/usr/bin/curl", ["--insecure", version, url])
-        _ = try await rig.held.next()
+        _ = try await rig.heldRequests.next()
         client.kill()
         #expect(try await !rig.log.next().isComplete)
         try await rig.stop()
@@ -78,7 +78,7 @@ struct TLSTests {
     @Test func `a request whose stream is reset inside its body is not handled`() async throws {
         let rig = try await rig()
         let client = try TestProgram(Python.program, ["-c", Self.resetting, "\(rig.server.port)"])
-        #expect(await client.answer() == "answered\n")
+        #expect(await client.standardOutput() == "answered\n")
         #expect(try await rig.log.next().status == nil)
         try await rig.stop()
         #expect(rig.requests.withLock { $0.map(\.method) } == [.get])
@@ -111,7 +111,7 @@ struct TLSTests {
     @Test func `a graceful stop answers requests in progress over HTTP 2`() async throws {
         let rig = try await rig()
         async let answer = curl(rig, "/held", "--http2")
-        let held = try await rig.held.next()
+        let held = try await rig.heldRequests.next()
         async let stopped: Void = rig.stop()
         while (try? rig.connect()) != nil { await Task.yield() }
         held.end("done")
@@ -123,11 +123,11 @@ struct TLSTests {
     @Test func `new connections get the new certificate`() async throws {
         let rig = try await rig()
         #expect(try await curl(rig, "/").hasSuffix(" 2 200"))
-        try certificates.make("two")
+        try certificates.make(commonName: "two")
         #expect(try await curl(rig, "/") == " 0 000")
         rig.server.use(try readCertificate())
         #expect(try await curl(rig, "/").hasSuffix(" 2 200"))
-        try certificates.make("three", key: "other.pem")
+        try certificates.make(commonName: "three", key: "other.pem")
         #expect(throws: (any Error).self) { try readCertificate() }
         try await rig.stop()
     }

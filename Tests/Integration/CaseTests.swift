@@ -16,7 +16,7 @@ import Time
 @Suite struct Cases {
     private static func run(_ commands: [String]) async throws -> VirtualPipeline {
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
-        try await pipeline.live(commands, cuts: [], drains: true)
+        try await pipeline.run(commands, batchSizes: [], drains: true)
         return pipeline
     }
 
@@ -39,8 +39,8 @@ import Time
 
     @Test func `a case reproduces the outcome, names no person and has no unnecessary line`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let story = CaseStory(seed: random.next(), length: 300)
-        let pipeline = try await Self.run(story.commands)
+        let workload = TextWorkload(seed: random.next(), length: 300)
+        let pipeline = try await Self.run(workload.commands)
         let export = try Self.export(pipeline)
         let personalStrings = try Self.personalStrings(pipeline)
         let outcomes = try pipeline.events(of: "outcomes")
@@ -59,7 +59,7 @@ import Time
             #expect(try again.events(of: "outcomes").contains { $0.contains(#""outcome":"\#(kind)""#) })
             // A subscription that moves to another database makes two events from one line.
             let changes = try again.events(of: "changes").count
-            #expect(changes >= made.kept, "outcome \(number + 1): a line of the case is rejected")
+            #expect(changes >= made.inputCount, "outcome \(number + 1): a line of the case is rejected")
         }
     }
 
@@ -69,15 +69,15 @@ import Time
 
     @Test func `a case of a push that was not sent reproduces the reasons`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let pipeline = try await Self.run(CaseStory(seed: random.next(), length: 400).commands)
+        let pipeline = try await Self.run(TextWorkload(seed: random.next(), length: 400).commands)
         let export = try Self.export(pipeline)
         let personalStrings = try Self.personalStrings(pipeline)
         let changes = try pipeline.events(of: "changes").enumerated().filter { $1.contains(#""type":"record."#) }
         try #require(!changes.isEmpty)
         for _ in 0..<8 {
             let (index, _) = random.one(of: Array(changes))
-            let user = CaseStory.user(random.below(CaseStory.users))
-            let device = CaseStory.device(random.below(3), of: user)
+            let user = TextWorkload.user(random.below(TextWorkload.users))
+            let device = TextWorkload.device(random.below(3), of: user)
             let made = try export.make(
                 .notPushed(change: UInt64(index + 1), user: ExactText(user), device: ExactText(device)))
             try await check(made, personalStrings, "change \(index + 1) and \(user)")
@@ -105,7 +105,7 @@ import Time
         // The first push is of one subscription and is sent at once. The notifications held meanwhile become one push.
         try #require(try pipeline.events(of: "outcomes").count == 2)
         let made = try Self.export(pipeline).make(.notPushed(change: 5, user: "_margarethe", device: "gadget"))
-        #expect(made.kept > 3)
+        #expect(made.inputCount > 3)
     }
 
     @Test func `a case with replaced texts still matches a text search and a system field`() async throws {
@@ -134,7 +134,7 @@ import Time
         try #require(try pipeline.events(of: "outcomes").count == 1)
         let made = try Self.export(pipeline).make(.outcome(1))
         try await check(made, try Self.personalStrings(pipeline), "a search")
-        #expect(made.kept == 3 && made.text.contains("creatorUserRecordID") && made.text.contains("the "))
+        #expect(made.inputCount == 3 && made.text.contains("creatorUserRecordID") && made.text.contains("the "))
         for word in ["eppelin", "johannes", "riedrich"] { #expect(!made.text.contains(word)) }
         let again = try await Self.run(made.text.split(separator: "\n").map(String.init))
         #expect(try again.events(of: "outcomes").count == 1)
@@ -152,10 +152,10 @@ import Time
 
     @Test func `a chain of stages writes the same logs as a pipeline with sockets`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let story = CaseStory(seed: random.next(), length: 600)
-        let pipeline = try await Self.run(story.commands)
+        let workload = TextWorkload(seed: random.next(), length: 600)
+        let pipeline = try await Self.run(workload.commands)
         let chain = try Chain(PipelineFile.fiveStages(), registry: .builtIns, seed: PipelineRun.standardSeed)
-        for command in story.commands {
+        for command in workload.commands {
             let text = try #require(command.firstMatch(of: /"time":"([^"]+)"/)).1
             #expect(try chain.send(command, at: try #require(Instant(rfc3339: String(text)))))
         }
@@ -167,7 +167,7 @@ import Time
 }
 
 /// Random commands with many strings: predicates on strings, large payloads, tokens that move to other devices.
-struct CaseStory {
+struct TextWorkload {
     private(set) var commands: [String] = []
     private var random: Seeded
     private var now = Instant(microseconds: 1_767_225_600_000_000)
@@ -180,7 +180,7 @@ struct CaseStory {
 
     init(seed: UInt64, length: Int) {
         random = Seeded(seed)
-        for user in 0..<CaseStory.users {
+        for user in 0..<TextWorkload.users {
             register(user)
             subscribe(user)
             subscribe(user)
@@ -194,17 +194,18 @@ struct CaseStory {
 
     private mutating func add(_ type: String, _ rest: String) {
         now = now.advanced(by: .milliseconds([0, 0, 1, 40, 300, 900, 2_500][random.below(7)]))
-        commands.append(#"{"type":"\#(type)","time":"\#(now.rfc3339)",\#(CaseStory.place),\#(rest)}"#)
+        commands.append(#"{"type":"\#(type)","time":"\#(now.rfc3339)",\#(TextWorkload.place),\#(rest)}"#)
     }
 
     private mutating func addRandomCommand() {
-        let user = random.below(CaseStory.users)
-        let name = CaseStory.user(user)
+        let user = random.below(TextWorkload.users)
+        let name = TextWorkload.user(user)
         switch random.below(20) {
         case 0: register(user)
         case 1:
             add(
-                "device.unregister", #""user":"\#(name)","device":"\#(CaseStory.device(random.below(3), of: name))""#)
+                "device.unregister", #""user":"\#(name)","device":"\#(TextWorkload.device(random.below(3), of: name))""#
+            )
         case 2: subscribe(user)
         case 3:
             add(
@@ -216,12 +217,12 @@ struct CaseStory {
     }
 
     private mutating func register(_ user: Int) {
-        let name = CaseStory.user(user)
+        let name = TextWorkload.user(user)
         let token = random.isOneIn(6) ? "sharedtoken\(random.below(2))" : "token-of-\(name)-\(random.below(40))"
         let transport = random.isOneIn(8) ? "pager" : "apns"
         add(
             "device.register",
-            #""user":"\#(name)","device":"\#(CaseStory.device(random.below(3), of: name))","transport":"\#(transport)","#
+            #""user":"\#(name)","device":"\#(TextWorkload.device(random.below(3), of: name))","transport":"\#(transport)","#
                 + #""token":"\#(token)","topic":"com.example.Notes""#)
     }
 
@@ -237,12 +238,12 @@ struct CaseStory {
         ])
         add(
             "subscription.save",
-            #""database":"\#(database)","user":"\#(CaseStory.user(user))","subscription":{"subscriptionID":"s\#(random.below(4))","#
+            #""database":"\#(database)","user":"\#(TextWorkload.user(user))","subscription":{"subscriptionID":"s\#(random.below(4))","#
                 + #"\#(kind),"notificationInfo":\#(random.one(of: infos))}"#)
     }
 
     private mutating func query() -> String {
-        let (one, two) = (random.one(of: CaseStory.titles), random.one(of: CaseStory.titles))
+        let (one, two) = (random.one(of: TextWorkload.titles), random.one(of: TextWorkload.titles))
         let clauses: [String] = [
             #""predicate":"title BEGINSWITH '\#(one.prefix(4))'""#, #""predicate":"title == '\#(one)' AND stars > 2""#,
             #""predicate":"title IN {'\#(one)', '\#(two)'}""#,
@@ -262,17 +263,17 @@ struct CaseStory {
     }
 
     private mutating func record(of user: Int, _ fields: String) -> String {
-        let name = CaseStory.user(user)
+        let name = TextWorkload.user(user)
         let record = #""recordName":"recipe\#(random.below(12))","recordType":"Note""#
         guard random.below(3) == 0 else { return #""database":"public","record":{\#(record)\#(fields)}"# }
         return """
-            "database":"private","owner":"\(name)","origin":{"user":"\(name)","device":"\(CaseStory.device(random.below(3), of: name))"},\
+            "database":"private","owner":"\(name)","origin":{"user":"\(name)","device":"\(TextWorkload.device(random.below(3), of: name))"},\
             "record":{\(record),"zoneID":{"zoneName":"Kitchen","ownerRecordName":"\(name)"}\(fields)}
             """
     }
 
     private mutating func fields() -> String {
-        let (title, other) = (random.one(of: CaseStory.titles), random.one(of: CaseStory.titles))
+        let (title, other) = (random.one(of: TextWorkload.titles), random.one(of: TextWorkload.titles))
         let text = random.isOneIn(3) ? String(repeating: "Paragraph ", count: 30) : other
         return #""title":{"value":"\#(title)","type":"STRING"},"tags":{"value":["\#(other)"],"type":"STRING_LIST"},"#
             + #""text":{"value":"\#(text)","type":"STRING"},"stars":{"value":\#(random.below(10)),"type":"INT64"},"#

@@ -3,7 +3,7 @@ import PipelineKit
 import TestSupport
 import Testing
 
-/// Each change leads to recorded outcomes, and each outcome has a change that caused it.
+/// No change, match, notification or push is lost or invented on the way from the changes to the outcomes.
 @Suite struct Conservation {
     private typealias Event = [String: Any]
 
@@ -14,9 +14,9 @@ import Testing
     private let outcomes: [Event]
 
     init() async throws {
-        let story = Story(seed: Seeded.ofThisRun, length: Tier.rounds(1_200, full: 2_500))
+        let workload = Workload(seed: Seeded.ofThisRun, length: Tier.rounds(1_200, full: 2_500))
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
-        try await pipeline.live(story.commands, cuts: [], drains: true)
+        try await pipeline.run(workload.commands, batchSizes: [], drains: true)
         func events(_ log: String) throws -> [Event] {
             try pipeline.events(of: log).map { line in
                 try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? Event)

@@ -89,11 +89,11 @@ import ZeroMQ
         let shop = try pair("shop").publicKey.z85
         let screen = try pair("screen").publicKey.z85
         try await run(pipeline(lists: lists)) { clients in
-            #expect(try clients.producer("shop", "orders").greet(timeout: .seconds(20)) == 0)
+            #expect(try clients.producer("orders", withKey: "shop").greet(timeout: .seconds(20)) == 0)
             #expect(try clients.refusal(of: "shop", at: clients.bind) == .keyNotListed(shop))
             #expect(try clients.refusal(of: "screen", at: clients.bind) == nil)
             let error = try #require(throws: LinkError.self) {
-                _ = try clients.producer("screen", "orders").greet(timeout: .seconds(20))
+                _ = try clients.producer("orders", withKey: "screen").greet(timeout: .seconds(20))
             }
             #expect(error.description.contains("the key \(screen) is not listed for producing"), "\(error)")
             #expect(error.description.contains("`curve: producers`"), "\(error)")
@@ -103,13 +103,13 @@ import ZeroMQ
     @Test func `a client keeps its producer name with either of its two keys`() async throws {
         let lists = "producers: {shop: [\(try key("shop")), \(try key("shop.next"))], rival: \(try key("rival"))}"
         try await run(pipeline(lists: lists)) { clients in
-            let first = try clients.producer("shop", "orders")
+            let first = try clients.producer("orders", withKey: "shop")
             _ = try first.greet(timeout: .seconds(20))
             try first.send(Array("garbage\n".utf8), count: 1)
             while !first.isDone { try first.pump(wait: .milliseconds(100)) }
-            #expect(try clients.producer("shop.next", "orders").greet(timeout: .seconds(20)) == 1)
+            #expect(try clients.producer("orders", withKey: "shop.next").greet(timeout: .seconds(20)) == 1)
             let error = try #require(throws: LinkError.self) {
-                _ = try clients.producer("rival", "orders").greet(timeout: .seconds(20))
+                _ = try clients.producer("orders", withKey: "rival").greet(timeout: .seconds(20))
             }
             #expect(error.description.contains("(door.owner)"), "\(error)")
         }
@@ -117,22 +117,22 @@ import ZeroMQ
 
     @Test func `a key that is removed from the list is rejected`() async throws {
         let known = try await run(pipeline(lists: "producers: {shop: \(try key("shop"))}")) {
-            try $0.producer("shop", "orders").greet(timeout: .seconds(20))
+            try $0.producer("orders", withKey: "shop").greet(timeout: .seconds(20))
         }
         #expect(known == 0)
         try await run(pipeline()) { clients in
             let error = try #require(throws: LinkError.self) {
-                _ = try clients.producer("shop", "orders").greet(timeout: .seconds(20))
+                _ = try clients.producer("orders", withKey: "shop").greet(timeout: .seconds(20))
             }
             #expect(error.description.contains("is not listed for producing"), "\(error)")
         }
     }
 
-    @Test func `clients that know both keys of a stage reconnect after it changes its key`() async throws {
+    @Test func `clients that know both keys of a stage reconnect after the stage changes its key`() async throws {
         let lists = "producers: {shop: \(try key("shop"))}"
         for secretKey in ["ingest", "ingest.next", "ingest"] {
             let known = try await run(pipeline(secretKey: secretKey, lists: lists)) {
-                try $0.producer("shop", "orders").greet(timeout: .seconds(20))
+                try $0.producer("orders", withKey: "shop").greet(timeout: .seconds(20))
             }
             #expect(known == 0)
         }
@@ -142,7 +142,7 @@ import ZeroMQ
         let lists = "producers: {shop: \(try key("shop"))}"
         let stranger = try pair("stranger").publicKey.z85
         try await run(pipeline(lists: lists)) { clients in
-            let producer = try clients.producer("shop", "orders", expecting: ["stranger"])
+            let producer = try clients.producer("orders", withKey: "shop", expecting: ["stranger"])
             let error = try #require(throws: LinkError.self) { _ = try producer.greet(timeout: .seconds(3)) }
             #expect(error.description.contains("it has another key than \(stranger)"), "\(error)")
         }
@@ -164,22 +164,23 @@ private struct Clients: Sendable {
     let bind: String
     let keys: [String: CurveKeyPair]
 
-    private func dial(_ name: String?, expecting servers: [String]) throws -> ClientSocket {
+    private func makeSocket(withKey name: String?, expecting servers: [String]) throws -> ClientSocket {
         let servers = try servers.map { try #require(keys[$0]).publicKey }
         let own = try name.map { try #require(keys[$0]) }
         return try ToolSocket.make(keys: own.map { ClientKeys(own: $0, servers: servers) }, HostContext())
     }
 
-    /// - Parameter key: The name of the client's key.
+    /// - Parameter key: The name of the client's key in ``keys``.
     func producer(
-        _ key: String, _ name: String, expecting servers: [String] = ["ingest", "ingest.next"]
+        _ name: String, withKey key: String, expecting servers: [String] = ["ingest", "ingest.next"]
     ) throws -> Producer {
-        try Producer(dial(key, expecting: servers), endpoint: door, name: name, secret: ProducerSecret.drawn())
+        try Producer(
+            makeSocket(withKey: key, expecting: servers), endpoint: door, name: name, secret: ProducerSecret.random())
     }
 
     /// Why a stage rejects a connection; nil if it accepts the connection and answers.
     func refusal(of key: String?, at endpoint: String) throws -> ConnectionRefusal? {
-        let socket = try dial(key, expecting: ["ingest", "ingest.next"])
+        let socket = try makeSocket(withKey: key, expecting: ["ingest", "ingest.next"])
         defer { socket.close() }
         try socket.connect(endpoint)
         let (poller, message) = (ZMQPoller(), ZMQMultipart())

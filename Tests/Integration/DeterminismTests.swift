@@ -5,39 +5,40 @@ import Testing
 
 /// The same input makes the same bytes, with batches of any size and any number of restarts.
 @Suite struct Determinism {
-    private func uninterrupted(_ commands: [String]) async throws -> VirtualPipeline {
+    private func uninterruptedRun(of commands: [String]) async throws -> VirtualPipeline {
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
-        try await pipeline.live(commands, cuts: [], drains: true)
-        #expect(try pipeline.events(of: "changes").count == commands.count, "the story has a rejected command")
-        #expect(pipeline.pushes.count > commands.count / 10, "the story leads to too few pushes")
+        try await pipeline.run(commands, batchSizes: [], drains: true)
+        #expect(try pipeline.events(of: "changes").count == commands.count, "the workload has a rejected command")
+        #expect(pipeline.pushes.count > commands.count / 10, "the workload leads to too few pushes")
         return pipeline
     }
 
     @Test func `the size of input batches changes no byte of any log`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
-        let expected = try await uninterrupted(commands)
+        let commands = Workload(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
+        let expected = try await uninterruptedRun(of: commands)
         for longest in [1, 3, 40, 700] {
             let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
-            let cuts = (0..<commands.count).map { _ in 1 + random.below(longest) }
-            try await pipeline.live(commands, cuts: cuts, drains: true)
-            try same(pipeline, expected, "batches of up to \(longest) lines")
+            let batchSizes = (0..<commands.count).map { _ in 1 + random.below(longest) }
+            try await pipeline.run(commands, batchSizes: batchSizes, drains: true)
+            try expectSameLogs(pipeline, expected, "batches of up to \(longest) lines")
         }
     }
 
     @Test func `random restarts of all stages change no byte of any log`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
-        let expected = try await uninterrupted(commands)
+        let commands = Workload(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
+        let expected = try await uninterruptedRun(of: commands)
         for stops in [1, 4, 16] {
             let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
             let places = (0..<stops).map { _ in random.below(commands.count) }.sorted()
             for (start, end) in zip([0] + places, places) {
-                try await pipeline.live(
-                    Array(commands[start..<end]), cuts: [random.below(60)], without: 1 + random.below(4), drains: false)
+                try await pipeline.run(
+                    Array(commands[start..<end]), batchSizes: [random.below(60)], stoppingAtHalf: 1 + random.below(4),
+                    drains: false)
             }
-            try await pipeline.live(Array(commands[(places.last ?? 0)...]), cuts: [], drains: true)
-            try same(pipeline, expected, "\(stops) restarts at \(places)")
+            try await pipeline.run(Array(commands[(places.last ?? 0)...]), batchSizes: [], drains: true)
+            try expectSameLogs(pipeline, expected, "\(stops) restarts at \(places)")
         }
     }
 
@@ -46,7 +47,7 @@ import Testing
         async throws
     {
         let text = String(repeating: "x", count: 40_000)
-        var commands = Array(Story(seed: 1, length: 20).commands)
+        var commands = Array(Workload(seed: 1, length: 20).commands)
         let large = (0..<(LinkClient.creditDefault / 40_000 + 50)).map { number in
             """
             {"type":"record.save","container":"iCloud.com.example.Large","environment":"development",\
@@ -56,15 +57,15 @@ import Testing
         }
         commands += large
         let expected = try VirtualPipeline(PipelineFile.fiveStages())
-        try await expected.live(commands + large.suffix(2), cuts: [], drains: true)
+        try await expected.run(commands + large.suffix(2), batchSizes: [], drains: true)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
-        try await pipeline.live(commands, cuts: [], drains: true)
-        try await pipeline.live(Array(large.suffix(2)), cuts: [], drains: true)
+        try await pipeline.run(commands, batchSizes: [], drains: true)
+        try await pipeline.run(Array(large.suffix(2)), batchSizes: [], drains: true)
         #expect(try pipeline.events(of: "changes").count == commands.count + 2)
         #expect(pipeline.pushes == expected.pushes)
     }
 
-    private func same(_ pipeline: VirtualPipeline, _ expected: VirtualPipeline, _ what: String) throws {
+    private func expectSameLogs(_ pipeline: VirtualPipeline, _ expected: VirtualPipeline, _ what: String) throws {
         for log in VirtualPipeline.logs {
             let (found, wanted) = (try pipeline.events(of: log), try expected.events(of: log))
             let index = zip(found, wanted).enumerated().first { $1.0 != $1.1 }?.offset ?? min(found.count, wanted.count)

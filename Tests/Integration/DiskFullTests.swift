@@ -9,25 +9,28 @@ import Testing
     @Test(.timeLimit(.minutes(5)), arguments: Tier.some(of: [30, 200]))
     func `a disk that is full at random writes changes no byte of any log`(every: Int) async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: 800).commands
+        let commands = Workload(seed: random.next(), length: 800).commands
         let expected = try VirtualPipeline(PipelineFile.fiveStages())
-        try await expected.live(commands, cuts: [], drains: true)
+        try await expected.run(commands, batchSizes: [], drains: true)
         let disk = FlakyDisk(seed: random.next(), every: every, shortagesMax: 25)
         let log = LogSettings(sync: .never, segmentBytes: 20_000, snapshotBytes: 10_000)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log, calls: disk.calls, partBytes: 1)
         let half = commands.count / 2
-        let cuts = (0..<100).map { _ in 1 + random.below(40) }
-        let on: @Sendable (PipelineProcess) async -> Void = { _ in disk.turn(on: true) }
-        try await pipeline.live(
-            Array(commands[..<half]), cuts: cuts, without: 1 + random.below(4), drains: false, meanwhile: on)
-        disk.turn(on: false)
-        try await pipeline.live(Array(commands[half...]), cuts: cuts, drains: true, meanwhile: on)
+        let batchSizes = (0..<100).map { _ in 1 + random.below(40) }
+        let turnShortagesOn: @Sendable (PipelineProcess) async -> Void = { _ in disk.turnShortages(on: true) }
+        try await pipeline.run(
+            Array(commands[..<half]), batchSizes: batchSizes, stoppingAtHalf: 1 + random.below(4), drains: false,
+            meanwhile: turnShortagesOn)
+        disk.turnShortages(on: false)
+        try await pipeline.run(
+            Array(commands[half...]), batchSizes: batchSizes, drains: true, meanwhile: turnShortagesOn)
         #expect(disk.shortages > 0)
         for name in VirtualPipeline.logs {
             #expect(try pipeline.events(of: name) == expected.events(of: name), "\(name)")
             #expect(try EventLogs.verify(directory: pipeline.folder.path + "/logs/" + name).isSound)
         }
-        // When deliver stops while the disk is full, it cannot record the answers, so it sends these pushes again.
+        // When deliver stops while the disk is full, it cannot record the answers, so it sends these pushes
+        // again after its restart.
         var seen: Set<String> = []
         let first = pipeline.pushes.filter { seen.insert($0).inserted }
         #expect(first.elementsEqual(expected.pushes), "\(first.count) pushes, not \(expected.pushes.count)")
@@ -36,13 +39,13 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func `a stage reports that its disk is full, and continues when there is room`()
         async throws
     {
-        let commands = Story(seed: 8, length: 60).commands
+        let commands = Workload(seed: 8, length: 60).commands
         let disk = FillableDisk()
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), calls: disk.calls)
-        try await pipeline.live([], cuts: [], drains: false)
+        try await pipeline.run([], batchSizes: [], drains: false)
         disk.isFull = true
-        try await pipeline.live(
-            commands, cuts: [], drains: false,
+        try await pipeline.run(
+            commands, batchSizes: [], drains: false,
             meanwhile: { pipeline in
                 try await pipeline.source.wait(for: "a full disk") { $0.phase == .diskFull }
                 let report = pipeline.source.control.report

@@ -34,7 +34,7 @@ import Testing
         _ commands: [String], policy: String = "latest", drains: Bool = true
     ) async throws -> VirtualPipeline {
         let pipeline = try pipeline(policy: policy)
-        try await pipeline.live(timed(commands), cuts: [], drains: drains)
+        try await pipeline.run(timed(commands), batchSizes: [], drains: drains)
         #expect(try pipeline.events(of: "changes").count == commands.count)
         return pipeline
     }
@@ -52,8 +52,8 @@ import Testing
     func `the answer for each change and device agrees with the logs`(_ policy: String) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try Self.pipeline(policy: policy)
-        let story = Story(seed: random.next(), length: Tier.rounds(450, full: 700))
-        try await pipeline.live(story.commands, cuts: [], drains: true)
+        let workload = Workload(seed: random.next(), length: Tier.rounds(450, full: 700))
+        try await pipeline.run(workload.commands, batchSizes: [], drains: true)
         let accepted = try Self.accepted(pipeline)
         let finder = IndexFinder()
         var (yes, no) = (0, 0)
@@ -69,8 +69,8 @@ import Testing
             let found = try Self.answer(index + 1, user: user, device: device, in: pipeline, finder)
             #expect(found.json == answer.json, "the answer with an index differs")
             let explanations = answer.explanations
-            let isOdd = explanations.contains { $0.contains(.replayDiffers) || $0.contains(.outcomePending) }
-            #expect(!isOdd, "change \(index + 1), \(user), \(device)")
+            let isUnexpected = explanations.contains { $0.contains(.replayDiffers) || $0.contains(.outcomePending) }
+            #expect(!isUnexpected, "change \(index + 1), \(user), \(device)")
             if isPushed { yes += 1 } else { no += 1 }
         }
         #expect(yes > 0 && no > 0, "\(yes) pushed, \(no) not")
@@ -120,7 +120,7 @@ import Testing
                 #","container""#, with: #","time":"2026-01-01T09:00:00Z","container""#, maxReplacements: 1)
         }
         let pipeline = try Self.pipeline(policy: "latest")
-        try await pipeline.live(commands, cuts: [], drains: true)
+        try await pipeline.run(commands, batchSizes: [], drains: true)
         let answer = try Self.answer(2, user: "_a", device: "mac", in: pipeline)
         #expect(answer.reason.code == .deviceNotRegisteredYet, "\(answer.verdict)")
     }
@@ -210,7 +210,9 @@ import Testing
     }
 
     /// An explanation for all subscriptions of a user reads the logs only once.
-    @Test func `the explanation of a subscription is the same alone and among all of its user`() async throws {
+    @Test func `the explanation of a subscription is the same alone and among all subscriptions of its user`()
+        async throws
+    {
         var random = Seeded(Seeded.ofThisRun)
         let ids = (0..<24).map { "s\($0)" }
         var commands = [Self.register("mac"), Self.register("phone")]
@@ -222,7 +224,7 @@ import Testing
             commands.append(Self.note("n\(number)", stars: random.below(7), origin: origin))
         }
         let pipeline = try Self.pipeline(window: "25s", maximumDelay: "60s")
-        try await pipeline.live(Self.timed(commands), cuts: [], drains: true)
+        try await pipeline.run(Self.timed(commands), batchSizes: [], drains: true)
         let notifications = try pipeline.events(of: "notifications")
         var (replaced, spent) = (0, 0)
         for change in stride(from: 27, through: 66, by: Tier.rounds(3, full: 1)) {
@@ -255,7 +257,7 @@ import Testing
         #expect(later.isPushed && !later.explanations.contains { $0.contains(.notificationFlushed) }, "\(later.json)")
     }
 
-    @Test func `a held notification is explained as held`() async throws {
+    @Test func `a notification that was not sent yet is explained as held or pending`() async throws {
         let pipeline = try await Self.run(
             [Self.register("mac"), Self.save("s", collapses: true), Self.note("n1")], policy: "debounce",
             drains: false)

@@ -42,7 +42,7 @@ import Testing
 
     /// Commands for visible and silent subscriptions, with and without a collapse ID, and for changes that all of them
     /// watch.
-    private static func story(watchers: Int, changes: Int, _ random: inout Seeded) -> [String] {
+    private static func commands(watchers: Int, changes: Int, _ random: inout Seeded) -> [String] {
         let infos = [
             #"{"alertBody":"Changed"}"#, #"{"shouldSendContentAvailable":true}"#,
             #"{"alertBody":"Changed","collapseIDKey":"c","desiredKeys":["title"]}"#,
@@ -75,16 +75,16 @@ import Testing
 
     @Test func `the size of the parts in which outputs are written changes no event`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Self.story(watchers: 40, changes: 12, &random)
+        let commands = Self.commands(watchers: 40, changes: 12, &random)
         let whole = try VirtualPipeline(Self.file())
-        try await whole.live(commands, cuts: [], drains: true)
+        try await whole.run(commands, batchSizes: [], drains: true)
         #expect(try Self.parts(whole.folderOfLogs + "/matches", "changes").ofEvents == 0)
         for partBytes in [1, 900, 4_000] {
             let pipeline = try VirtualPipeline(Self.file(), partBytes: partBytes)
-            let (cuts, half) = ((0..<commands.count).map { _ in 1 + random.below(20) }, commands.count - 6)
-            try await pipeline.live(
-                Array(commands[..<half]), cuts: cuts, without: 1 + random.below(2), drains: false)
-            try await pipeline.live(Array(commands[half...]), cuts: cuts, drains: true)
+            let (batchSizes, half) = ((0..<commands.count).map { _ in 1 + random.below(20) }, commands.count - 6)
+            try await pipeline.run(
+                Array(commands[..<half]), batchSizes: batchSizes, stoppingAtHalf: 1 + random.below(2), drains: false)
+            try await pipeline.run(Array(commands[half...]), batchSizes: batchSizes, drains: true)
             for log in ["matches", "notifications"] {
                 #expect(try pipeline.events(of: log) == whole.events(of: log), "\(log), parts of \(partBytes)")
                 #expect(try EventLogs.verify(directory: pipeline.folderOfLogs + "/" + log).isSound)
@@ -97,9 +97,9 @@ import Testing
     @Test(.timeLimit(.minutes(5)), arguments: ["matches", "notifications"])
     func `a crash after any batch loses and repeats no event`(_ log: String) async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Self.story(watchers: 14, changes: 8, &random)
+        let commands = Self.commands(watchers: 14, changes: 8, &random)
         let whole = try VirtualPipeline(Self.file(), partBytes: 900)
-        try await whole.live(commands, cuts: [], drains: true)
+        try await whole.run(commands, batchSizes: [], drains: true)
         let (events, wakes, all) = try Self.parts(
             whole.folderOfLogs + "/" + log, log == "matches" ? "changes" : "matches")
         #expect((log == "matches" ? events : wakes) > 0, "no step has several parts")
@@ -110,7 +110,7 @@ import Testing
             if log == "notifications" { try await Self.expectNoDifference(logs.path, "cut after batch \(batches)") }
             let pipeline = try VirtualPipeline(
                 Self.file(), partBytes: random.one(of: [1, 900, 5_000]), folder: logs.folder)
-            try await pipeline.live([], cuts: [], drains: true)
+            try await pipeline.run([], batchSizes: [], drains: true)
             for log in ["matches", "notifications"] {
                 #expect(
                     try pipeline.events(of: log) == whole.events(of: log),
@@ -122,9 +122,9 @@ import Testing
 
     @Test func `a wake that began under old settings ends under them`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Self.story(watchers: 14, changes: 8, &random)
+        let commands = Self.commands(watchers: 14, changes: 8, &random)
         let whole = try VirtualPipeline(Self.file(), partBytes: 900)
-        try await whole.live(commands, cuts: [], drains: true)
+        try await whole.run(commands, batchSizes: [], drains: true)
         let reader = try EventLogReader(directory: whole.folderOfLogs + "/notifications", from: .beginning)
         var (batches, middles): (Int, [Int]) = (0, [])
         while let header = try reader.nextHeader() {
@@ -136,7 +136,7 @@ import Testing
             try logs.cut("notifications", after: middle)
             let after = try Self.file(window: "5s")
             let pipeline = try VirtualPipeline(after, partBytes: 900, folder: logs.folder)
-            try await pipeline.live([], cuts: [], drains: true)
+            try await pipeline.run([], batchSizes: [], drains: true)
             let results = try await PipelineReplay(
                 RecordedPipeline(after, logs: logs.path), MachineFactory(registry: .builtIns)
             ).run()
@@ -170,15 +170,15 @@ import Testing
             """
         let log = LogSettings(sync: .never, snapshotBytes: nil)
         let before = try VirtualPipeline(file("narrow"), log: log, partBytes: 900)
-        try await before.live(subscriptions, cuts: [], drains: true)
+        try await before.run(subscriptions, batchSizes: [], drains: true)
         let whole = try VirtualPipeline(file("ignore"), log: log, partBytes: 900, folder: before.folder)
-        try await whole.live([change], cuts: [], drains: true)
+        try await whole.run([change], batchSizes: [], drains: true)
         let all = try Self.parts(whole.folderOfLogs + "/matches", "changes").all
         for batches in 1..<all {
             let logs = try RewrittenLogs(of: whole.folderOfLogs)
             try logs.cut("matches", after: batches)
             let pipeline = try VirtualPipeline(file("ignore"), log: log, partBytes: 900, folder: logs.folder)
-            try await pipeline.live([], cuts: [], drains: true)
+            try await pipeline.run([], batchSizes: [], drains: true)
             #expect(try pipeline.events(of: "matches") == whole.events(of: "matches"), "\(batches)")
         }
     }
@@ -191,9 +191,9 @@ import Testing
 
     @Test func `a replay range includes all parts of its events`() async throws {
         var random = Seeded(5)
-        let commands = Self.story(watchers: 14, changes: 8, &random)
+        let commands = Self.commands(watchers: 14, changes: 8, &random)
         let pipeline = try VirtualPipeline(Self.file(), partBytes: 900)
-        try await pipeline.live(commands, cuts: [], drains: true)
+        try await pipeline.run(commands, batchSizes: [], drains: true)
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let range = ReplayRange(from: .sequence(16), until: .sequence(16))
         let parts = try range.parts(of: recorded)
@@ -218,7 +218,7 @@ import Testing
         let title = String(repeating: "x", count: 8_000)
         let pipeline = try VirtualPipeline(Self.file(window: "100ms"))
         let commands = (0..<watchers).map { Self.subscription($0, info) } + [Self.change(1, title: title, at: 1)]
-        try await pipeline.live(commands, cuts: (0..<100).map { _ in 100 }, drains: true)
+        try await pipeline.run(commands, batchSizes: (0..<100).map { _ in 100 }, drains: true)
         for (log, upstream) in [("matches", "changes"), ("notifications", "matches")] {
             let path = pipeline.folderOfLogs + "/" + log
             let summary = try EventLogs.summary(directory: path)
@@ -230,7 +230,7 @@ import Testing
         try await Self.expectReplay(pipeline.folderOfLogs)
     }
 
-    @Test func `the size of a window of pushes is bounded, even with many devices`() async throws {
+    @Test func `the bytes of pushes that deliver sends at once are bounded, even with many devices`() async throws {
         let file = try PipelineFile.fiveStages(coalesce: "")
         let (devices, changes) = (200, 150)
         let pipeline = try VirtualPipeline(file)
@@ -243,7 +243,7 @@ import Testing
         let title = String(repeating: "x", count: 900)
         let subscription = Self.subscription(1, #"{"alertBody":"\#(title)"}"#)
         let commands = registrations + [subscription] + (0..<changes).map { Self.change($0, title: "T", at: 1) }
-        try await pipeline.live(commands, cuts: [], drains: true)
+        try await pipeline.run(commands, batchSizes: [], drains: true)
         #expect(pipeline.pushes.count == devices * changes)
         #expect(try pipeline.events(of: "outcomes").count == devices * changes)
         #expect(pipeline.largestDelivery < 1 << 20, "\(pipeline.largestDelivery)")

@@ -37,7 +37,7 @@ import Testing
     }
 
     private static func pipeline(in folder: Folder? = nil) throws -> VirtualPipeline {
-        // Match writes a snapshot after every turn. After a crash, it uses the newest one or the one before.
+        // Match makes a snapshot as often as it can. After a crash, match uses the newest snapshot or the one before.
         try VirtualPipeline(
             PipelineFile.parse(yaml, file: "once.yaml", registry: .builtIns),
             log: LogSettings(sync: .never, snapshotBytes: 1),
@@ -53,7 +53,7 @@ import Testing
         let whole = try Self.pipeline()
         var ends: [Int] = []
         for (index, command) in Self.commands.enumerated() {
-            try await whole.live([command], cuts: [], drains: index == Self.commands.count - 1) { pipeline in
+            try await whole.run([command], batchSizes: [], drains: index == Self.commands.count - 1) { pipeline in
                 let match = try #require(pipeline.host("match"))
                 try await match.wait(for: "the change") { $0.taken > index }
             }
@@ -71,7 +71,7 @@ import Testing
 
     private static func check(_ folder: Folder, against whole: VirtualPipeline, _ place: String) async throws {
         let crashed = try pipeline(in: folder)
-        try await crashed.live([], cuts: [], drains: true)
+        try await crashed.run([], batchSizes: [], drains: true)
         #expect(try crashed.events(of: "matches") == whole.events(of: "matches"), "\(place)")
         #expect(crashed.pushes == whole.pushes, "\(place)")
         let recorded = try RecordedPipeline(

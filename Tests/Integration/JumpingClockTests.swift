@@ -27,21 +27,22 @@ import Time
         async throws
     {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: 600).commands
+        let commands = Workload(seed: random.next(), length: 600).commands
         let expected = try VirtualPipeline(PipelineFile.fiveStages(coalesce: "window: 0s"))
-        try await expected.live(commands, cuts: [], drains: true)
+        try await expected.run(commands, batchSizes: [], drains: true)
         for snapshotBytes in [1, nil] as [Int?] {
             let pipeline = try VirtualPipeline(
                 PipelineFile.fiveStages(coalesce: "window: 0s"),
                 log: LogSettings(sync: .never, snapshotBytes: snapshotBytes),
                 time: Self.jumping(random.next()), clock: .wall)
             let places = (0..<4).map { _ in random.below(commands.count) }.sorted()
-            let cuts = (0..<50).map { _ in 1 + random.below(40) }
+            let batchSizes = (0..<50).map { _ in 1 + random.below(40) }
             for (start, end) in zip([0] + places, places) {
-                try await pipeline.live(Array(commands[start..<end]), cuts: cuts, drains: false)
+                try await pipeline.run(Array(commands[start..<end]), batchSizes: batchSizes, drains: false)
             }
             let wanted = expected.pushes.count
-            try await pipeline.live(Array(commands[(places.last ?? 0)...]), cuts: cuts, drains: false) { process in
+            try await pipeline.run(Array(commands[(places.last ?? 0)...]), batchSizes: batchSizes, drains: false) {
+                process in
                 try await process.last.wait(for: "\(wanted) pushes") { _ in pipeline.pushes.count >= wanted }
             }
             #expect(pipeline.pushes == expected.pushes)

@@ -30,7 +30,7 @@ enum OldLogs {
         }
     }
 
-    @Test func `each event in logs of format 1 agrees with the present declaration of its type`() throws {
+    @Test func `each event in logs of format 1 agrees with the current declaration of its type`() throws {
         for run in ["tour", "live/logs"] {
             #expect(try DeclaredEvents.problems(inLogsUnder: "\(OldLogs.folder)/v1/\(run)") == [])
         }

@@ -32,12 +32,13 @@ import Testing
         let log = LogSettings(sync: .never, snapshotBytes: snapshotBytes)
         let first = try VirtualPipeline(Self.file("extended"), log: log)
         let either = Self.subscribe("either", "stars == 1 OR stars == 3")
-        try await first.live([either, Self.save("n1", 1), Self.save("n2", 2)], cuts: [], drains: false) { pipeline in
+        try await first.run([either, Self.save("n1", 1), Self.save("n2", 2)], batchSizes: [], drains: false) {
+            pipeline in
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "the changes") { $0.taken >= 3 }
         }
         let second = try VirtualPipeline(Self.file("cloudKit"), log: log, folder: first.folder)
-        try await second.live([Self.save("n3", 3), Self.save("n4", 4)], cuts: [], drains: true)
+        try await second.run([Self.save("n3", 3), Self.save("n4", 4)], batchSizes: [], drains: true)
         let watched = try second.events(of: "matches").filter { $0.contains(#""type":"match""#) }
         #expect(watched.map { $0.firstMatch(of: /"recordName":"([a-z0-9]+)"/).map { String($0.1) } } == ["n1", "n3"])
         for dialect in ["cloudKit", "extended"] {

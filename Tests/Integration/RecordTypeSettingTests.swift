@@ -29,21 +29,21 @@ import Testing
     }
 
     /// A pipeline that runs with `narrow` first and with `ignore` later. No subscription is saved again in between.
-    private static func edited() async throws -> VirtualPipeline {
+    private static func runUnderTwoSettings() async throws -> VirtualPipeline {
         let log = LogSettings(sync: .never)
         let first = try VirtualPipeline(file("narrow"), log: log)
-        try await first.live(preparation + [save("Task", "t1"), save("Note", "n2")], cuts: [], drains: false) {
+        try await first.run(preparation + [save("Task", "t1"), save("Note", "n2")], batchSizes: [], drains: false) {
             pipeline in
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "the changes") { $0.taken >= 4 }
         }
         let second = try VirtualPipeline(file("ignore"), log: log, folder: first.folder)
-        try await second.live([save("Task", "t3"), save("Note", "n4")], cuts: [], drains: true)
+        try await second.run([save("Task", "t3"), save("Note", "n4")], batchSizes: [], drains: true)
         return second
     }
 
     @Test func `another strictRecordType affects only later changes, and the logs can be replayed`() async throws {
-        let pipeline = try await Self.edited()
+        let pipeline = try await Self.runUnderTwoSettings()
         let watched = try pipeline.events(of: "matches").filter { $0.contains(#""type":"match""#) }
         #expect(
             watched.map { $0.firstMatch(of: /"recordName":"([a-z0-9]+)"/).map { String($0.1) } } == ["n2", "t3", "n4"])
@@ -59,8 +59,8 @@ import Testing
 
     @Test func `whatif shows the effect of another strictRecordType`() async throws {
         let pipeline = try VirtualPipeline(Self.file("narrow"))
-        try await pipeline.live(
-            Self.preparation + [Self.save("Task", "t1"), Self.save("Note", "n2")], cuts: [], drains: true)
+        try await pipeline.run(
+            Self.preparation + [Self.save("Task", "t1"), Self.save("Note", "n2")], batchSizes: [], drains: true)
         var other = try WhatIfChange(Self.file("narrow"))
         other.file = try Self.file("ignore")
         let report = try WhatIf(
@@ -72,7 +72,7 @@ import Testing
     /// The recorded settings include the values true and false.
     @Test func `a folder of logs is explained and replayed with its recorded settings`() async throws {
         let pipeline = try VirtualPipeline(Self.file("ignore"))
-        try await pipeline.live(Self.preparation + [Self.save("Task", "t1")], cuts: [], drains: true)
+        try await pipeline.run(Self.preparation + [Self.save("Task", "t1")], batchSizes: [], drains: true)
         let logs = try RecordedLogs(place: pipeline.folderOfLogs)
         let change = try ExplainedChange(3, in: logs)
         let subject = try AskedSubject(user: "_a", device: nil, subscriptionID: nil).resolve(

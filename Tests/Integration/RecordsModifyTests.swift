@@ -7,7 +7,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// Commands for several records, through real hosts.
+/// Sends commands that change several records at once through real hosts.
 @Suite struct RecordsModify {
     private static let place =
         #""container":"iCloud.com.example.Notes","environment":"development","database":"private","owner":"_alice""#
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `restarts at random change no byte of the changes log`() async throws {
+    @Test func `random restarts change no byte of the changes log`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Self.commands(&random)
         let chain = try Chain(PipelineFile.fiveStages(), registry: .builtIns)
@@ -51,8 +51,8 @@ import Testing
             let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log)
             let places = [0] + (0..<4).map { _ in random.below(commands.count) }.sorted() + [commands.count]
             for (start, end) in zip(places, places.dropFirst()) {
-                let cuts = (0..<30).map { _ in 1 + random.below(20) }
-                try await pipeline.live(Array(commands[start..<end]), cuts: cuts, drains: false)
+                let batchSizes = (0..<30).map { _ in 1 + random.below(20) }
+                try await pipeline.run(Array(commands[start..<end]), batchSizes: batchSizes, drains: false)
             }
             #expect(
                 try pipeline.events(of: "changes") == chain.events(of: "changes").map(\.text),
@@ -66,7 +66,7 @@ import Testing
             Self.modify((0..<4).map { Self.operation("forceReplace", "n\($0)", fields: fields) }, request: number)
         }
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
-        try await pipeline.live(commands, cuts: [commands.count], drains: false)
+        try await pipeline.run(commands, batchSizes: [commands.count], drains: false)
         let reader = try EventLogReader(directory: pipeline.folderOfLogs + "/changes", from: .beginning)
         var batches: [[String]] = []
         var parser = JSONParser()

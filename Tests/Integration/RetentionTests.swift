@@ -18,25 +18,25 @@ import Time
     private static let tiny = LogSettings(
         sync: .never, segmentBytes: 4_000, snapshotBytes: 1, retention: RetentionSettings(bytes: 12_000))
 
-    /// A steady clock that is 20 times faster, so that retention runs more often.
+    /// A monotonic clock that is 20 times faster, so that retention runs more often.
     private static func fastTime() -> HostTime {
         let start = ContinuousClock.now
-        return HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
+        return HostTime(monotonicNow: { start + (ContinuousClock.now - start) * 20 })
     }
 
-    private static let cuts = Array(repeating: 10, count: 100)
+    private static let batchSizes = Array(repeating: 10, count: 100)
 
     @Test func `retention changes no push`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200), records: 1).commands
+        let commands = Workload(seed: random.next(), length: Tier.rounds(600, full: 1_200), records: 1).commands
         let expected = try VirtualPipeline(Self.file())
-        try await expected.live(commands, cuts: [], drains: true)
+        try await expected.run(commands, batchSizes: [], drains: true)
         let pipeline = try VirtualPipeline(Self.file(), log: Self.tiny, time: Self.fastTime())
         let places = (1...3).map { $0 * commands.count / 4 }
         for (start, end) in zip([0] + places, places + [commands.count]) {
-            let cuts = (0..<100).map { _ in 1 + random.below(30) }
+            let batchSizes = (0..<100).map { _ in 1 + random.below(30) }
             let piece = Array(commands[start..<end])
-            try await pipeline.live(piece, cuts: cuts, drains: end == commands.count) { pipeline in
+            try await pipeline.run(piece, batchSizes: batchSizes, drains: end == commands.count) { pipeline in
                 guard start == places[1] else { return }
                 for host in pipeline.hosts {
                     try await host.wait(for: "its first segment to be removed") { $0.first > 1 }
@@ -63,16 +63,17 @@ import Time
     }
 
     @Test func `retention by age removes only old segments`() async throws {
-        let commands = Story(seed: 7, length: 600, records: 1).commands
+        let commands = Workload(seed: 7, length: 600, records: 1).commands
         let hours = Mutex(0)
         let time = HostTime(
             wall: { Instant.wall().advanced(by: .seconds(3_600 * hours.withLock { $0 })) },
-            steady: Self.fastTime().steady)
+            monotonicNow: Self.fastTime().monotonicNow)
         let log = LogSettings(
             sync: .never, segmentBytes: 4_000, snapshotBytes: 1, retention: RetentionSettings(age: .seconds(1_800)))
         let pipeline = try VirtualPipeline(Self.file(window: "0s"), log: log, time: time, clock: .wall)
         for (start, end) in [(0, 300), (300, 400), (400, 500), (500, commands.count)] {
-            try await pipeline.live(Array(commands[start..<end]), cuts: Self.cuts, drains: false) { pipeline in
+            try await pipeline.run(Array(commands[start..<end]), batchSizes: Self.batchSizes, drains: false) {
+                pipeline in
                 let match = try #require(pipeline.host("match"))
                 try await match.wait(for: "its changes") { $0.taken >= UInt64(end) }
                 // Each stop makes a snapshot. By now, the two newest snapshots were made after young events.
@@ -80,25 +81,27 @@ import Time
                 try await pipeline.source.wait(for: "the old changes to be removed") { $0.first > 200 }
             }
             guard start == 0 else { continue }
-            for log in VirtualPipeline.logs { #expect(try pipeline.first(of: log) == 1, "\(log): nothing is old") }
+            for log in VirtualPipeline.logs {
+                #expect(try pipeline.first(of: log) == 1, "\(log): young events were removed")
+            }
             hours.withLock { $0 = 2 }
         }
-        #expect(try pipeline.first(of: "changes") == 301, "the first young change")
+        #expect(try pipeline.first(of: "changes") == 301, "not all old changes, or also young changes, were removed")
         try Self.checkRetainedEvents(of: pipeline)
     }
 
     @Test func `retention keeps the events that a slow stage has not read`() async throws {
-        let commands = Story(seed: 5, length: 600).commands
+        let commands = Workload(seed: 5, length: 600).commands
         let pipeline = try VirtualPipeline(Self.file(), log: Self.tiny, time: Self.fastTime())
         let expected = try VirtualPipeline(Self.file())
-        try await expected.live(commands, cuts: [], drains: true)
+        try await expected.run(commands, batchSizes: [], drains: true)
         // Coalesce is stopped during the second half. Match continues, and keeps the events that coalesce has not read.
-        try await pipeline.live(commands, cuts: Self.cuts, without: 2, drains: false) { pipeline in
+        try await pipeline.run(commands, batchSizes: Self.batchSizes, stoppingAtHalf: 2, drains: false) { pipeline in
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "all changes") { $0.taken >= UInt64(commands.count) }
         }
         #expect(try EventLogs.summary(directory: pipeline.folderOfLogs + "/matches").bytes > 24_000)
-        try await pipeline.live([], cuts: [], drains: true)
+        try await pipeline.run([], batchSizes: [], drains: true)
         #expect(pipeline.pushes == expected.pushes)
     }
 
@@ -114,7 +117,7 @@ import Time
         // Event 41 saves a record that nobody saves again. Each run makes a segment.
         for start in stride(from: 0, to: 300, by: 10) {
             let names = (start..<(start + 10)).map { ($0 == 40 ? "old" : "r\($0 % 3)", $0) }
-            try await pipeline.live(names.map(Self.save), cuts: [], drains: false) { pipeline in
+            try await pipeline.run(names.map(Self.save), batchSizes: [], drains: false) { pipeline in
                 guard start == 290 else { return }
                 try await pipeline.source.wait(for: "the events before to be removed") { $0.first == 41 }
             }
@@ -124,7 +127,7 @@ import Time
             + #""database":"public","record":{"recordName":"old"}}"#
         for start in stride(from: 0, to: 100, by: 10) {
             let saves = (start..<(start + 10)).map { Self.save("r\($0 % 3)", $0) }
-            try await pipeline.live((start == 0 ? [delete] : []) + saves, cuts: [], drains: false) { pipeline in
+            try await pipeline.run((start == 0 ? [delete] : []) + saves, batchSizes: [], drains: false) { pipeline in
                 guard start == 90 else { return }
                 try await pipeline.source.wait(for: "the event to be removed") { $0.first > 300 }
             }
@@ -135,8 +138,8 @@ import Time
     }
 
     @Test func `retention keeps every event while a stage has read nothing`() async throws {
-        let commands = Story(seed: 6, length: 400).commands
-        let twice = try PipelineFile.parse(
+        let commands = Workload(seed: 6, length: 400).commands
+        let file = try PipelineFile.parse(
             """
             pipeline: retention
             data: /nowhere
@@ -145,8 +148,8 @@ import Time
               match: {from: ingest}
               never: {from: ingest, command: [/bin/sleep, "600"]}
             """, file: "retention.yaml", registry: .builtIns)
-        let pipeline = try VirtualPipeline(twice, log: Self.tiny, time: Self.fastTime())
-        try await pipeline.live(commands, cuts: Self.cuts, drains: false) { pipeline in
+        let pipeline = try VirtualPipeline(file, log: Self.tiny, time: Self.fastTime())
+        try await pipeline.run(commands, batchSizes: Self.batchSizes, drains: false) { pipeline in
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "all changes") { $0.taken >= UInt64(commands.count) }
         }

@@ -10,8 +10,8 @@ import Testing
 
 @testable import BelfryTool
 
-/// Runs each `Pipelines/NAME.scenarios/*.ndjson` as `belfry run` does, and compares the results with the files next to
-/// it.
+/// Runs each `Pipelines/NAME.scenarios/*.ndjson` as `belfry run` does, and compares the results with the expected
+/// results in the files beside it.
 @Suite struct Scenarios {
     struct Scenario: Sendable, CustomTestStringConvertible {
         let pipeline: String
@@ -103,7 +103,9 @@ import Testing
         let run = PipelineRun(
             file, data: folder.path, sources: [InputSource(path: path)],
             writer: PushWriter { bytes in pushes.withLock { $0 += bytes } },
-            complain: { line in errors.withLock { $0 += line.replacing(path, with: input.lastPathComponent) + "\n" } })
+            reportLine: { line in
+                errors.withLock { $0 += line.replacing(path, with: input.lastPathComponent) + "\n" }
+            })
         _ = try await run.run()
         return Results(
             pushes: String(decoding: pushes.withLock { $0 }, as: UTF8.self), errors: errors.withLock { $0 },

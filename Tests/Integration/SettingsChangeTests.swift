@@ -19,11 +19,11 @@ import Testing
 
     /// Runs random commands in parts, each with another window, policy and transport. After the last part, all held
     /// notifications are sent.
-    private func play(
-        _ windows: [Int], seed: UInt64, log: LogSettings = LogSettings(sync: .never)
+    private func runInParts(
+        windows: [Int], seed: UInt64, log: LogSettings = LogSettings(sync: .never)
     ) async throws -> VirtualPipeline {
         var random = Seeded(seed)
-        let commands = Story(seed: random.next(), length: 200 * windows.count).commands
+        let commands = Workload(seed: random.next(), length: 200 * windows.count).commands
         var pipeline = try VirtualPipeline(Self.file(window: windows[0], policy: Self.policies[0]), log: log)
         for (part, window) in windows.enumerated() {
             pipeline = try VirtualPipeline(
@@ -33,9 +33,9 @@ import Testing
                 log: log, folder: pipeline.folder)
             let isLast = part == windows.count - 1
             let end = isLast ? commands.count : 200 * (part + 1)
-            try await pipeline.live(
-                Array(commands[200 * part..<end]), cuts: (0..<200).map { _ in 1 + random.below(30) },
-                without: isLast ? nil : 1 + random.below(4), drains: isLast)
+            try await pipeline.run(
+                Array(commands[200 * part..<end]), batchSizes: (0..<200).map { _ in 1 + random.below(30) },
+                stoppingAtHalf: isLast ? nil : 1 + random.below(4), drains: isLast)
         }
         return pipeline
     }
@@ -46,7 +46,7 @@ import Testing
     {
         let seed = Seeded.ofThisRun
         let log = LogSettings(sync: .never, snapshotBytes: snapshotBytes)
-        let pipeline = try await play([1_000, 5_000, 10, 3_000], seed: seed, log: log)
+        let pipeline = try await runInParts(windows: [1_000, 5_000, 10, 3_000], seed: seed, log: log)
         for window in [1, 3_000] {
             let recorded = try RecordedPipeline(Self.file(window: window), logs: pipeline.folderOfLogs)
             let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
@@ -63,13 +63,13 @@ import Testing
         let results = try await PipelineReplay(imported, MachineFactory(registry: .builtIns)).run()
         #expect(results.compactMap(\.difference) == [], "imported, BELFRY_SEED=\(seed)")
         let history = try SettingsHistory(logDirectory: pipeline.folderOfLogs + "/notifications")
-        // A stage that was stopped early may not have recorded the settings of its run.
+        // A stage that was stopped early has perhaps not recorded the settings of its run.
         #expect(history.entries.count >= 2)
     }
 
     @Test func `a wider window sends no notification twice`() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: nil)
-        let pipeline = try await play([10, 20_000], seed: Seeded.ofThisRun, log: log)
+        let pipeline = try await runInParts(windows: [10, 20_000], seed: Seeded.ofThisRun, log: log)
         var seen: Set<String> = []
         for event in try pipeline.events(of: "notifications") where event.hasPrefix("{\"type\":\"notification\"") {
             let causes = event.prefix { $0 != "]" }
@@ -106,14 +106,14 @@ import Testing
             Self.note("first", at: "01.000"), Self.note("second", at: "02.100"),
         ]
         let before = try VirtualPipeline(Self.file(window: 1_000, policy: "debounce"), log: log)
-        try await before.live(Array(commands[..<2]), cuts: [], drains: false) { try await $0.coalesceHasTaken(1) }
+        try await before.run(Array(commands[..<2]), batchSizes: [], drains: false) { try await $0.coalesceHasTaken(1) }
         let file = try Self.file(window: 5_000)
         let after = try VirtualPipeline(file, log: log, folder: before.folder)
-        try await after.live([commands[2]], cuts: [], drains: false) { try await $0.coalesceHasTaken(2) }
+        try await after.run([commands[2]], batchSizes: [], drains: false) { try await $0.coalesceHasTaken(2) }
         let history = try SettingsHistory(logDirectory: after.folderOfLogs + "/notifications")
         #expect(history.entries.map(\.after) == [0, 1])
-        #expect(try after.events(of: "notifications").count == 1, "the second change waits")
-        try await after.live([], cuts: [], drains: true)
+        #expect(try after.events(of: "notifications").count == 1, "the second change was sent too early")
+        try await after.run([], batchSizes: [], drains: true)
         #expect(try after.events(of: "notifications").count == 2)
         let recorded = try RecordedPipeline(file, logs: after.folderOfLogs)
         let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
@@ -124,10 +124,10 @@ import Testing
     @Test(arguments: [true, false])
     func `a log from before policies existed can be continued and replayed`(hasSettings: Bool) async throws {
         let seed = Seeded.ofThisRun
-        let commands = Story(seed: seed, length: 500).commands
+        let commands = Workload(seed: seed, length: 500).commands
         let then = try Self.file(window: 1_000, policy: "debounce, pendingPerUser: 1000000000")
         let old = try VirtualPipeline(then)
-        try await old.live(Array(commands[..<400]), cuts: [], drains: false) { pipeline in
+        try await old.run(Array(commands[..<400]), batchSizes: [], drains: false) { pipeline in
             // A stage whose log has no batch starts under the new settings.
             for host in pipeline.hosts where host.plan.stage == "coalesce" {
                 try await host.wait(for: "a first notification") { $0.last > 0 }
@@ -150,7 +150,7 @@ import Testing
         }
         try await expectReplay("before")
         let new = try VirtualPipeline(now, folder: old.folder)
-        try await new.live(Array(commands[400...]), cuts: [], drains: true)
+        try await new.run(Array(commands[400...]), batchSizes: [], drains: true)
         let history = try SettingsHistory(logDirectory: old.folderOfLogs + "/notifications")
         #expect(history.entries.map { $0.settings.contains(#""policy":"latest""#) } == [false, true])
         try await expectReplay("continued under latest")

@@ -14,19 +14,20 @@ import Testing
 
     @Test func `making, losing and damaging snapshots at random changes no byte of any log`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
+        let commands = Workload(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
         let expected = try pipeline(snapshotBytes: nil)
-        try await expected.live(commands, cuts: [], drains: true)
+        try await expected.run(commands, batchSizes: [], drains: true)
         for snapshotBytes in [1, 20_000] {
             let pipeline = try pipeline(snapshotBytes: snapshotBytes)
             let places = (0..<12).map { _ in random.below(commands.count) }.sorted()
             for (start, end) in zip([0] + places, places) {
-                let cuts = (0..<40).map { _ in 1 + random.below(60) }
-                try await pipeline.live(
-                    Array(commands[start..<end]), cuts: cuts, without: 1 + random.below(4), drains: false)
+                let batchSizes = (0..<40).map { _ in 1 + random.below(60) }
+                try await pipeline.run(
+                    Array(commands[start..<end]), batchSizes: batchSizes, stoppingAtHalf: 1 + random.below(4),
+                    drains: false)
                 try tamper(pipeline, &random)
             }
-            try await pipeline.live(Array(commands[(places.last ?? 0)...]), cuts: [], drains: true)
+            try await pipeline.run(Array(commands[(places.last ?? 0)...]), batchSizes: [], drains: true)
             for log in VirtualPipeline.logs {
                 #expect(try pipeline.events(of: log) == expected.events(of: log), "\(log), stopped at \(places)")
             }
@@ -35,31 +36,31 @@ import Testing
     }
 
     @Test func `after a clean stop no stage reads its history again`() async throws {
-        let commands = Story(seed: 3, length: 300).commands
+        let commands = Workload(seed: 3, length: 300).commands
         let pipeline = try pipeline(snapshotBytes: 64 << 20)
-        try await pipeline.live(commands, cuts: [], drains: true)
+        try await pipeline.run(commands, batchSizes: [], drains: true)
         #expect(pipeline.eventsIn("deliver") > 100)
-        try await pipeline.live([], cuts: [], drains: false)
+        try await pipeline.run([], batchSizes: [], drains: false)
         for stage in ["match", "coalesce", "payload", "deliver"] { #expect(pipeline.eventsIn(stage) == 0, "\(stage)") }
         for log in VirtualPipeline.logs {
-            #expect(try pipeline.snapshots(of: log).list().count == 1, "no input came, so no snapshot was added")
+            #expect(try pipeline.snapshots(of: log).list().count == 1, "\(log): a snapshot was added without input")
         }
     }
 
-    @Test func `the start after a damaged snapshot replaces it`() async throws {
+    @Test func `a damaged snapshot is replaced after the next start`() async throws {
         let pipeline = try pipeline(snapshotBytes: 64 << 20)
-        try await pipeline.live(Story(seed: 4, length: 100).commands, cuts: [], drains: true)
+        try await pipeline.run(Workload(seed: 4, length: 100).commands, batchSizes: [], drains: true)
         let newest = try #require(try pipeline.snapshots(of: "matches").list().last)
         var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: newest.path)))
         bytes[bytes.count - 1] ^= 1
         try Data(bytes).write(to: URL(fileURLWithPath: newest.path))
         let position = try #require(newest.header).position
-        try await pipeline.live([], cuts: [], drains: false) { pipeline in
+        try await pipeline.run([], batchSizes: [], drains: false) { pipeline in
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "the history") { $0.taken >= position && $0.phase == .running }
         }
-        #expect(pipeline.eventsIn("match") > 0, "the history was read")
-        try await pipeline.live([], cuts: [], drains: false)
+        #expect(pipeline.eventsIn("match") > 0, "match did not read its history")
+        try await pipeline.run([], batchSizes: [], drains: false)
         #expect(pipeline.eventsIn("match") == 0)
         let again = try pipeline.snapshots(of: "matches").newest(
             where: { _ in true }, problem: { Issue.record("\($0)") })

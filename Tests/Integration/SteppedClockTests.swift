@@ -10,7 +10,7 @@ import Time
     private final class Machine: Sendable {
         private let step = Mutex(Duration.zero)
 
-        func set(by step: Duration) { self.step.withLock { $0 += step } }
+        func moveClock(by step: Duration) { self.step.withLock { $0 += step } }
 
         var time: HostTime { HostTime(wall: { Instant.wall().advanced(by: self.step.withLock { $0 }) }) }
     }
@@ -35,14 +35,14 @@ import Time
         let machine = Machine()
         let pipeline = try VirtualPipeline(
             PipelineFile.fiveStages(coalesce: "policy: debounce, window: 1s"), time: machine.time, clock: .wall)
-        try await pipeline.live(Self.commands, cuts: [], drains: false) { process in
+        try await pipeline.run(Self.commands, batchSizes: [], drains: false) { process in
             let coalesce = try #require(process.hosts.first { $0.plan.stage == "coalesce" })
             try await coalesce.wait(for: "the match") { $0.taken >= 2 }
-            machine.set(by: .seconds(-3_600))
+            machine.moveClock(by: .seconds(-3_600))
             if !isRestarted { try await Self.waitForPush(pipeline, process) }
         }
         if isRestarted {
-            try await pipeline.live([], cuts: [], drains: false) { try await Self.waitForPush(pipeline, $0) }
+            try await pipeline.run([], batchSizes: [], drains: false) { try await Self.waitForPush(pipeline, $0) }
         }
     }
 

@@ -55,7 +55,8 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test func `the first notification is sent at once, and a window ends when the clock moves past it`() async throws {
+    @Test func `the first notification is sent at once, and the newest held one at the end of the window`() async throws
+    {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         try await belfry.send(
             Self.device("_alice", "phone"),

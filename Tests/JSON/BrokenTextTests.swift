@@ -33,7 +33,7 @@ struct BrokenTextTests {
     }
 
     @Test(arguments: whole)
-    func `every change of one byte is accepted or refused as by Foundation`(_ text: String) {
+    func `changes of one byte are accepted or refused as by Foundation`(_ text: String) {
         let memory = GuardedText(bytesMax: text.utf8.count)
         let step = Tier.rounds(4, full: 1)
         var parser = JSONParser()

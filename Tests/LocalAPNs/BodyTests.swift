@@ -7,7 +7,7 @@ struct BodyTests {
 
     private mutating func refusal(_ body: String, type: String = "alert") throws -> Refusal? {
         try fixture.refusal { request in
-            request.send(body)
+            request.setBody(body)
             request.set("apns-push-type", type)
             request.set("apns-topic", Fixture.bundle + (type == "voip" ? ".voip" : ""))
         }
@@ -31,13 +31,13 @@ struct BodyTests {
     }
 
     @Test mutating func `the bytes of a body that are not kept count towards the size limit`() throws {
-        let refusal = try fixture.refusal { $0.take(Array(repeating: UInt8(ascii: " "), count: 100_000)) }
+        let refusal = try fixture.refusal { $0.appendBody(Array(repeating: UInt8(ascii: " "), count: 100_000)) }
         #expect(refusal == .answer(status: 413, reason: "PayloadTooLarge"))
     }
 
     @Test(arguments: ["[]", "{", "hi", #""hi""#])
     mutating func `a body that is not a JSON object gives a warning or is rejected`(body: String) throws {
-        #expect(try fixture.warnings { $0.send(body) }.count == 1)
+        #expect(try fixture.warnings { $0.setBody(body) }.count == 1)
         fixture.check.quirks.badPayload = .refuse
         #expect(try refusal(body) == .bad("PayloadEmpty"))
     }
@@ -51,7 +51,7 @@ struct BodyTests {
         throws
     {
         let warnings = try fixture.warnings {
-            $0.send(body)
+            $0.setBody(body)
             $0.set("apns-push-type", type)
             $0.set("apns-priority", type == "background" ? "5" : "10")
         }
@@ -59,7 +59,7 @@ struct BodyTests {
     }
 
     @Test mutating func `a request can be checked before its body comes`() throws {
-        var inspection = Inspection(try fixture.request { $0.send("") })
+        var inspection = Inspection(try fixture.request { $0.setBody("") })
         let refusal = fixture.check.refusal(
             of: &inspection, on: &fixture.connection, by: &fixture.registry, at: fixture.now, hasBody: false)
         #expect(refusal == nil)

@@ -63,8 +63,8 @@ struct CertificateReaderTests {
 
     @Test func `a certificate without an environment extension is for both environments`() throws {
         let key = PrivateKey()
-        let authority = try Authority(since: .now)
-        let client = try authority.client(key.publicKey, topic: "com.example.Mail", since: .now)
+        let authority = try Authority(at: .now)
+        let client = try authority.clientCertificate(for: key.publicKey, topic: "com.example.Mail", at: .now)
         let read = CertificateReader(authorities: [authority.certificate]).read(client.der)
         #expect(read.topics == ["com.example.Mail"] && read.isKnown)
         #expect(read.environments == Set(Environment.allCases))

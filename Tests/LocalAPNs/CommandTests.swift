@@ -97,7 +97,7 @@ struct ServiceTests {
 
     @Test func `a script changes only the answers to requests that the rules accept`() {
         var service = service(.unregistered)
-        service.play([.rule(Script.Rule(do: conduct(503)))])
+        service.replaceScript(with: [.rule(Script.Rule(do: conduct(503)))])
         #expect(answer(&service).status == 410)
         _ = service.set(Device(token: "ab01", bundle: "com.a"))
         #expect(answer(&service).status == 503)
@@ -121,11 +121,11 @@ struct ServiceTests {
     @Test func `stored pushes expire when the clock moves`() {
         var service = service(.offline)
         _ = answer(&service, expiration: "\(Fixture.start / 1000 + 60)")
-        #expect(service.move(by: 59_999).isEmpty)
-        #expect(service.move(by: 1).map(\.fate) == ["expired"])
+        #expect(service.moveClock(by: 59_999).isEmpty)
+        #expect(service.moveClock(by: 1).map(\.fate) == ["expired"])
         #expect(answer(&service, expiration: "0").record?.fate == "dropped")
         _ = answer(&service)
-        #expect(service.move(by: Deliveries.storedMilliseconds).count == 1)
+        #expect(service.moveClock(by: Deliveries.storedMilliseconds).count == 1)
     }
 
     @Test func `a body of several lines is recorded in one line`() throws {

@@ -15,7 +15,7 @@ struct Fixture {
     var connection = ConnectionState()
     var now = start
     let key = PrivateKey()
-    private var held: String?
+    private var sharedToken: String?
 
     init(isStrict: Bool = false, devices: [Device] = []) {
         registry = Registry(
@@ -42,9 +42,9 @@ struct Fixture {
     }
 
     /// A token that is the same in all requests of the test.
-    private mutating func heldToken() throws -> String {
-        let token = try held ?? token()
-        held = token
+    private mutating func tokenOfAllRequests() throws -> String {
+        let token = try sharedToken ?? token()
+        sharedToken = token
         return token
     }
 
@@ -52,7 +52,8 @@ struct Fixture {
         var request = PushRequest(
             headers: [
                 Header(":method", "POST"), Header(":scheme", "https"), Header(":authority", "localhost"),
-                Header(":path", "/3/device/\(Fixture.device)"), Header("authorization", "bearer \(try heldToken())"),
+                Header(":path", "/3/device/\(Fixture.device)"),
+                Header("authorization", "bearer \(try tokenOfAllRequests())"),
                 Header("apns-topic", Fixture.bundle), Header("apns-push-type", "alert"),
             ], body: Array(#"{"aps":{"alert":"Hi"}}"#.utf8))
         change(&request)
@@ -90,7 +91,7 @@ extension PushRequest {
         headers.sort { $0.name.hasPrefix(":") && !$1.name.hasPrefix(":") }
     }
 
-    mutating func send(_ text: String) {
+    mutating func setBody(_ text: String) {
         body = Array(text.utf8)
         bodyBytes = body.count
     }

@@ -63,7 +63,7 @@ struct IdentityTests {
         #expect(try refusal(token: "\(signed).\(signature)") == nil)
     }
 
-    @Test mutating func `a token from the future is invalid`() throws {
+    @Test mutating func `a token more than five minutes in the future is invalid`() throws {
         #expect(try refusal(token: try fixture.token(issuedAt: fixture.now / 1000 + 300)) == nil)
         fixture.connection = ConnectionState()
         let token = try fixture.token(issuedAt: fixture.now / 1000 + 301)
@@ -131,7 +131,7 @@ struct IdentityTests {
         #expect(try (refusal(token: try fixture.token()) == nil) == (scope == .connection))
     }
 
-    @Test mutating func `an unknown certificate ends the connection`() throws {
+    @Test mutating func `an unknown certificate ends the connection, or with a quirk is answered 403`() throws {
         fixture.connection = ConnectionState(
             certificate: ClientCertificate(topics: [Fixture.bundle], isKnown: false))
         #expect(try fixture.refusal() == .goAway(reason: "BadCertificate"))

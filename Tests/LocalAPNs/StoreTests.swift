@@ -14,49 +14,50 @@ struct StoreTests {
         var notice = Notice()
         notice.isBackground = background
         return Push(
-            id: id, address: address, collapseID: collapse, expiresAt: expires, isStored: stored, notice: notice)
+            id: id, address: address, collapseID: collapse, expiresAt: expires, mayBeStored: stored, notice: notice)
     }
 
     @Test mutating func `one push of each app is stored for a device that is offline`() {
-        #expect(store.take(push("1"), isOnline: false, at: 0) == .stored(overwritten: nil))
-        #expect(store.take(push("2", collapse: "x"), isOnline: false, at: 0) == .stored(overwritten: "1"))
-        #expect(store.take(push("3", StoreTests.mail), isOnline: false, at: 0) == .stored(overwritten: nil))
+        #expect(store.deliver(push("1"), isOnline: false, at: 0) == .stored(overwritten: nil))
+        #expect(store.deliver(push("2", collapse: "x"), isOnline: false, at: 0) == .stored(overwritten: "1"))
+        #expect(store.deliver(push("3", StoreTests.mail), isOnline: false, at: 0) == .stored(overwritten: nil))
         #expect(store.connect(StoreTests.phone, at: 1)?.push.id == "2")
         #expect(store.connect(StoreTests.phone, at: 1) == nil)
-        #expect(store.waitingCount == 1)
+        #expect(store.storedCount == 1)
     }
 
     @Test mutating func `a stored push that expires is dropped`() {
-        _ = store.take(push("1", expires: 10), isOnline: false, at: 0)
-        _ = store.take(push("2", StoreTests.mail, expires: 11), isOnline: false, at: 0)
+        _ = store.deliver(push("1", expires: 10), isOnline: false, at: 0)
+        _ = store.deliver(push("2", StoreTests.mail, expires: 11), isOnline: false, at: 0)
         #expect(store.expire(at: 9).isEmpty)
         #expect(store.expire(at: 10).map(\.id) == ["1"])
         #expect(store.connect(StoreTests.mail, at: 11)?.fate == .expired)
     }
 
     @Test mutating func `a push with expiration 0 is not stored`() {
-        #expect(store.take(push("1", stored: false), isOnline: false, at: 0) == .dropped)
-        #expect(store.take(push("2", stored: false), isOnline: true, at: 0) == .shown(replaced: nil))
-        #expect(store.take(push("3", expires: 5), isOnline: false, at: 5) == .expired)
-        #expect(store.waitingCount == 0)
+        #expect(store.deliver(push("1", stored: false), isOnline: false, at: 0) == .dropped)
+        #expect(store.deliver(push("2", stored: false), isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.deliver(push("3", expires: 5), isOnline: false, at: 5) == .expired)
+        #expect(store.storedCount == 0)
     }
 
     @Test mutating func `a notification replaces the notification with the same collapse ID`() {
-        #expect(store.take(push("1", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: nil))
-        #expect(store.take(push("2", collapse: "y"), isOnline: true, at: 0) == .shown(replaced: nil))
-        #expect(store.take(push("3", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: "1"))
-        #expect(store.take(push("4", StoreTests.mail, collapse: "x"), isOnline: true, at: 0) == .shown(replaced: nil))
-        #expect(store.take(push("5"), isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.deliver(push("1", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.deliver(push("2", collapse: "y"), isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.deliver(push("3", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: "1"))
+        let other = push("4", StoreTests.mail, collapse: "x")
+        #expect(store.deliver(other, isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.deliver(push("5"), isOnline: true, at: 0) == .shown(replaced: nil))
     }
 
     @Test mutating func `a background push replaces no notification`() {
-        _ = store.take(push("1", collapse: "x"), isOnline: true, at: 0)
-        let fate = store.take(push("2", collapse: "x", background: true), isOnline: true, at: 0)
+        _ = store.deliver(push("1", collapse: "x"), isOnline: true, at: 0)
+        let fate = store.deliver(push("2", collapse: "x", background: true), isOnline: true, at: 0)
         #expect(fate == .shown(replaced: nil))
     }
 
     @Test func `a memory of limited size keeps the newest keys`() {
-        var recent = Recent<Int, Int>(countMax: 4)
+        var recent = RecentValues<Int, Int>(countMax: 4)
         for key in 1...5 { #expect(recent.insert(key, for: key) == nil) }
         #expect(recent.insert(0, for: 5) == 5)
         #expect(recent.insert(0, for: 4) == 4)

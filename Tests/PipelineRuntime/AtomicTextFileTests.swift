@@ -90,7 +90,7 @@ import Testing
         try folder.write(text + "x", to: "consumers.json")
         #expect(throws: AtomicTextFileError.tooLarge(path, bytesMax: 1_000)) { try read() }
         try Data([0x7B, 0xFF, 0x7D]).write(to: URL(fileURLWithPath: path))
-        #expect(throws: AtomicTextFileError.unreadable(path)) { try read() }
+        #expect(throws: AtomicTextFileError.notWrittenByBelfry(path)) { try read() }
         #expect(AtomicTextFileError.tooLarge(path, bytesMax: 1_000).description.contains(path))
         #expect(try AtomicTextFile.read(folder.file("none"), bytesMax: 10) == nil)
     }

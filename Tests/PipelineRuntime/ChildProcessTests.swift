@@ -15,13 +15,13 @@ import Testing
                 return try await group.reduce(into: [ChildProcess]()) { $0.append($1) }
             }
             children[0].signal(SIGKILL)
-            let impatience = Task {
+            let timeout = Task {
                 try await Task.sleep(for: .seconds(10))
                 Issue.record("round \(round): an end was not noticed")
                 for child in children { child.signal(SIGKILL) }
             }
             #expect(await children[0].wait().wasSignalled)
-            impatience.cancel()
+            timeout.cancel()
             for child in children { child.signal(SIGKILL) }
             for child in children { _ = await child.wait() }
         }

@@ -13,7 +13,7 @@ import Testing
         #expect(positions.first(of: ["match"]) == 1)
         #expect(positions.first(of: []) == .max)
         do {
-            let needsMore = positions.take(["match": 70, "audit": 90])
+            let needsMore = positions.update(with: ["match": 70, "audit": 90])
             #expect(!needsMore)
         }
         try positions.save()
@@ -22,19 +22,19 @@ import Testing
         #expect(again.first(of: ["match", "audit", "never"]) == 1)
     }
 
-    @Test func `taking positions says whether a stage needs earlier events than before`() throws {
+    @Test func `an update of positions says whether a stage needs earlier events than before`() throws {
         let folder = try Folder()
         var positions = try ConsumerPositions(logDirectory: folder.path)
         do {
-            let needsMore = positions.take(["match": 70])
+            let needsMore = positions.update(with: ["match": 70])
             #expect(!needsMore)
         }
         do {
-            let needsMore = positions.take(["match": 71])
+            let needsMore = positions.update(with: ["match": 71])
             #expect(!needsMore)
         }
         do {
-            let needsMore = positions.take(["match": 1])
+            let needsMore = positions.update(with: ["match": 1])
             #expect(needsMore)
         }
         #expect(positions.first(of: ["match"]) == 1)
@@ -51,7 +51,7 @@ import Testing
         try folder.write(#"[{"name":"match","first":70}]"# + "\n", to: "consumers.json")
         var positions = try ConsumerPositions(logDirectory: folder.path)
         #expect(positions.first(of: ["match"]) == 70)
-        _ = positions.take(["match": 71])
+        _ = positions.update(with: ["match": 71])
         try positions.save()
         let text = try #require(try folder.lines(of: "consumers.json").first)
         try folder.write(text.replacing("71", with: "75", maxReplacements: 1), to: "consumers.json")

@@ -24,35 +24,38 @@ import Time
         try #require(CrashJournal(logDirectory: folder.path, of: log, boot: boot, end: end))
     }
 
-    @Test func `the third crash in a row on the same event sets it aside`() throws {
+    @Test func `the third crash in a row on the same event sets the event aside`() throws {
         try crash(at: 10...20)
-        #expect(try start().setAside == nil && start().notesEachEvent(from: 20) && !start().notesEachEvent(from: 21))
+        #expect(try start().eventToSetAside == nil)
+        #expect(try start().notesEachEvent(from: 20) && !start().notesEachEvent(from: 21))
         try crash(at: 17...17)
-        #expect(try start().setAside == nil)
+        #expect(try start().eventToSetAside == nil)
         try crash(at: 17...17)
         let journal = try start(end: "was ended by signal 4")
-        #expect(journal.setAside == 17 && journal.notesEachEvent(from: 20))
+        #expect(journal.eventToSetAside == 17 && journal.notesEachEvent(from: 20))
         #expect(journal.reason.hasSuffix("it worked on the event (the last time it was ended by signal 4)"))
     }
 
     @Test func `three crashes on a range of events set none of them aside`() throws {
         for _ in 0..<3 { try crash(at: 10...20) }
-        #expect(try start().setAside == nil)
+        #expect(try start().eventToSetAside == nil)
     }
 
     @Test func `a crash on another event restarts the count, and an end between events does not count`() throws {
         for _ in 0..<2 { try crash(at: 17...17) }
         try crash(at: 18...18)
         try crash(at: 17...17)
-        #expect(try start().setAside == nil)
+        #expect(try start().eventToSetAside == nil)
         try crash(at: nil)
         try crash(at: 17...17)
         try crash(at: nil)
         try crash(at: 17...17)
-        #expect(try start().setAside == 17)
+        #expect(try start().eventToSetAside == 17)
     }
 
-    @Test func `after ten events in a row no more are set aside, until the stage processes one`() throws {
+    @Test func `after ten set-aside events in a row no further event is set aside, until the stage processes one`()
+        throws
+    {
         func crashThrice(at event: UInt64) throws -> CrashJournal {
             for _ in 0..<3 {
                 let journal = try start()
@@ -62,19 +65,19 @@ import Time
         }
         for event: UInt64 in 1...10 {
             let journal = try crashThrice(at: event)
-            #expect(journal.setAside == event)
+            #expect(journal.eventToSetAside == event)
             journal.noteSetAside()
         }
         let journal = try crashThrice(at: 11)
-        #expect(journal.setAside == nil && journal.crashingEvent == 11)
+        #expect(journal.eventToSetAside == nil && journal.crashingEvent == 11)
         journal.note(11...11)
         journal.clear()
-        #expect(try crashThrice(at: 12).setAside == 12)
+        #expect(try crashThrice(at: 12).eventToSetAside == 12)
     }
 
     @Test func `crashes from before a loss of power do not count`() throws {
         for boot: UInt64 in 1...4 { try crash(at: 17...17, boot: boot) }
-        #expect(try start(boot: 5).setAside == nil)
+        #expect(try start(boot: 5).eventToSetAside == nil)
     }
 
     @Test func `a journal that is damaged or of another log restarts the count`() throws {
@@ -84,6 +87,6 @@ import Time
         #expect(CrashNote.read(logDirectory: folder.path, of: log, after: 17) == nil)
         #expect(CrashNote.read(logDirectory: folder.path, of: log, after: 16) == CrashNote(events: 17...17, crashes: 0))
         try Data("no journal".utf8).write(to: URL(fileURLWithPath: folder.file(CrashJournal.name)))
-        #expect(try start().setAside == nil)
+        #expect(try start().eventToSetAside == nil)
     }
 }

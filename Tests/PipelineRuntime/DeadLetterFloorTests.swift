@@ -18,16 +18,16 @@ import ZeroMQ
         let endpoint = file.sourceStage.bind
         let firsts = try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 8)
             var firsts: [UInt64] = []
             for (index, jump) in [Duration.zero, .seconds(3_600), .seconds(82_700), .seconds(200)].enumerated() {
                 clock.advance(by: jump)
                 let frame = LinkFrame.batch(first: UInt64(2 * index + 1), count: 2, now: clock.wall)
-                try upstream.say(frame, Array(text: "no JSON\n{\"n\":1}\n"))
-                try upstream.stay(until: UInt64(index + 1), in: relay)
+                try upstream.send(frame, Array(text: "no JSON\n{\"n\":1}\n"))
+                try upstream.wait(untilWritten: UInt64(index + 1), in: relay)
                 if index == 3 {
-                    try upstream.stay(for: "the first to go") {
+                    try upstream.wait(for: "the first to go") {
                         try EventLogs.summary(directory: letters).firstSequence > 1
                     }
                 }

@@ -53,10 +53,10 @@ import ZeroMQ
         let endpoint = file.sourceStage.bind
         try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 1)
-            try upstream.batch(1, 1, "{\"n\":1}\n")
-            try upstream.stay(for: "the end") { relay.host.control.report.phase == .stopped }
+            try upstream.sendBatch(first: 1, count: 1, "{\"n\":1}\n")
+            try upstream.wait(for: "the end") { relay.host.control.report.phase == .stopped }
         }
         let fault = try #require(await relay.failure() as? StageFault)
         #expect(fault.stage == "relay" && fault.from == fault.to)

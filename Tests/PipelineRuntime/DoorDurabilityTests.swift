@@ -7,27 +7,27 @@ import ZeroMQ
 /// An answered line must survive a loss of power, because its producer does not send it again.
 @Suite struct DoorDurabilityTests {
     @Test(arguments: ["not JSON", #"{"n":1}"#])
-    func `an accepted or refused line is answered when its number is durable`(line: String) async throws {
+    func `an accepted or refused line is answered only after its number is durable`(line: String) async throws {
         let folder = try Folder()
         let context = try HostContext()
-        let disk = UnhurriedDisk()
+        let disk = DelayingDisk()
         let file = try PipelineFile.gateAndRelay(in: folder, log: "{sync: always}")
         let gate = try RunningHost("gate", of: file, context, calls: disk.calls)
         try await gate.waitUntilUp()
         let door = gate.host.control.report.door ?? ""
         let early = try await SocketThread.run(name: "producer") {
             let producer = try Peer.connected(to: door, context.zmq)
-            try producer.say(
+            try producer.send(
                 LinkFrame.produce(producer: "p", secret: Peer.secret, first: 1), Array((line + "\n").utf8))
             var isHeard = false
             // The host reports a turn after it has sent the turn's answers.
-            try producer.stay(for: "the line's way to the disk") {
-                disk.waiting > 0 && gate.host.control.report.eventsIn > 0
-            } heard: { _ in
+            try producer.wait(for: "the line's write to be delayed") {
+                disk.delayedCount > 0 && gate.host.control.report.eventsIn > 0
+            } onMessage: { _ in
                 isHeard = true
             }
-            disk.goOn()
-            if !isHeard { _ = try producer.hear("answer") }
+            disk.runDelayedWork()
+            if !isHeard { _ = try producer.receive("answer") }
             return isHeard
         }
         #expect(!early, "answered before it was durable")

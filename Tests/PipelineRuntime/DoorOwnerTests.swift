@@ -46,17 +46,17 @@ import ZeroMQ
         let folder = try Folder()
         let file = try PipelineFile.gateAndRelay(in: folder)
         _ = try await atDoor(of: file) { peer in
-            try peer.say(Self.produce("the first one's secret"), Self.lines)
-            #expect(try peer.hear("answer").contains(#""through":2,"accepted":2"#))
+            try peer.send(Self.produce("the first one's secret"), Self.lines)
+            #expect(try peer.receive("answer").contains(#""through":2,"accepted":2"#))
         }
         let gate = try await atDoor(of: file) { peer in
             for frames in [[Self.hello("another's secret")], [Self.produce("another's secret", first: 3), Self.lines]] {
-                try peer.say(frames)
-                let error = try peer.hear("error")
+                try peer.send(frames)
+                let error = try peer.receive("error")
                 #expect(error.contains(#""code":"door.owner""#) && error.contains("'shop'"), "\(error)")
             }
-            try peer.say(Self.hello("the first one's secret"))
-            #expect(try peer.hear("welcome").contains(#""after":2"#))
+            try peer.send(Self.hello("the first one's secret"))
+            #expect(try peer.receive("welcome").contains(#""after":2"#))
         }
         #expect(try gate.events() == [#"{"n":1}"#, #"{"n":2}"#])
     }
@@ -64,20 +64,20 @@ import ZeroMQ
     @Test func `a producer that only says hello does not become the owner of a name`() async throws {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
-            try peer.say(Self.hello("the one who only asks"))
-            #expect(try peer.hear("welcome").contains(#""after":0"#))
-            try peer.say(Self.produce("the one who sends"), Self.lines)
-            #expect(try peer.hear("answer").contains(#""through":2"#))
+            try peer.send(Self.hello("the one who only asks"))
+            #expect(try peer.receive("welcome").contains(#""after":0"#))
+            try peer.send(Self.produce("the one who sends"), Self.lines)
+            #expect(try peer.receive("answer").contains(#""through":2"#))
         }
     }
 
     @Test func `a producer becomes the owner of a name even if all its lines are refused`() async throws {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
-            try peer.say(Self.produce("who sends garbage"), Array(text: "garbage\ngarbage\n"))
-            #expect(try peer.hear("answer").contains(#""through":2,"accepted":0"#))
-            try peer.say(Self.hello("whose name it is"))
-            #expect(try peer.hear("error").contains(#""code":"door.owner""#))
+            try peer.send(Self.produce("who sends garbage"), Array(text: "garbage\ngarbage\n"))
+            #expect(try peer.receive("answer").contains(#""through":2,"accepted":0"#))
+            try peer.send(Self.hello("whose name it is"))
+            #expect(try peer.receive("error").contains(#""code":"door.owner""#))
         }
     }
 
@@ -85,21 +85,21 @@ import ZeroMQ
         let folder = try Folder()
         let file = try PipelineFile.gateAndRelay(in: folder)
         _ = try await atDoor(of: file) { peer in
-            try peer.say(Self.produce(Peer.secret), Self.lines)
-            _ = try peer.hear("answer")
+            try peer.send(Self.produce(Peer.secret), Self.lines)
+            _ = try peer.receive("answer")
             for number in 1...2_200 {
                 let frame = LinkFrame.produce(producer: "x\(number)", secret: "another's secret", first: 1)
-                try peer.say(frame, Array(text: "x\n"))
-                if number % 100 == 0 { for _ in 0..<100 { _ = try peer.hear("answer") } }
+                try peer.send(frame, Array(text: "x\n"))
+                if number % 100 == 0 { for _ in 0..<100 { _ = try peer.receive("answer") } }
             }
-            try peer.say(Self.hello("another's secret"))
-            #expect(try peer.hear("error").contains(#""code":"door.owner""#))
-            try peer.say(Self.produce(Peer.secret, first: 3), Self.lines)
-            #expect(try peer.hear("answer").contains(#""through":4,"accepted":2"#))
+            try peer.send(Self.hello("another's secret"))
+            #expect(try peer.receive("error").contains(#""code":"door.owner""#))
+            try peer.send(Self.produce(Peer.secret, first: 3), Self.lines)
+            #expect(try peer.receive("answer").contains(#""through":4,"accepted":2"#))
         }
         _ = try await atDoor(of: file) { peer in
-            try peer.say(Self.hello(Peer.secret))
-            #expect(try peer.hear("welcome").contains(#""after":4"#))
+            try peer.send(Self.hello(Peer.secret))
+            #expect(try peer.receive("welcome").contains(#""after":4"#))
         }
     }
 
@@ -107,18 +107,18 @@ import ZeroMQ
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
             func send(_ name: String) throws {
-                try peer.say(
+                try peer.send(
                     LinkFrame.produce(producer: name, secret: Peer.secret, first: 1), Array(text: "{\"n\":1}\n"))
             }
             for number in 1...ProducerPositions.lastingMax {
                 try send("p\(number)")
-                if number % 128 == 0 { for _ in 0..<128 { _ = try peer.hear("answer") } }
+                if number % 128 == 0 { for _ in 0..<128 { _ = try peer.receive("answer") } }
             }
             try send("new")
-            let error = try peer.hear("error")
+            let error = try peer.receive("error")
             #expect(error.contains(#""code":"door.producers""#) && error.contains("2048"), "\(error)")
             try send("~passing")
-            #expect(try peer.hear("answer").contains(#""accepted":1"#))
+            #expect(try peer.receive("answer").contains(#""accepted":1"#))
         }
     }
 
@@ -129,15 +129,15 @@ import ZeroMQ
         (Self.lines + Array(text: "garbage\n{\"n\":3}\n")).withUnsafeBytes { sum.add($0) }
         let checksum = sum.value
         _ = try await atDoor(of: file) { peer in
-            try peer.say(Self.produce(Peer.secret), Self.lines)
-            _ = try peer.hear("answer")
+            try peer.send(Self.produce(Peer.secret), Self.lines)
+            _ = try peer.receive("answer")
             // The second line comes again, and the last one has no line feed.
-            try peer.say(Self.produce(Peer.secret, first: 2), Array(text: "{\"n\":2}\ngarbage\n{\"n\":3}"))
-            #expect(try peer.hear("answer").contains(#""through":4,"accepted":1"#))
+            try peer.send(Self.produce(Peer.secret, first: 2), Array(text: "{\"n\":2}\ngarbage\n{\"n\":3}"))
+            #expect(try peer.receive("answer").contains(#""through":4,"accepted":1"#))
         }
         _ = try await atDoor(of: file) { peer in
-            try peer.say(Self.hello(Peer.secret))
-            let welcome = try peer.hear("welcome")
+            try peer.send(Self.hello(Peer.secret))
+            let welcome = try peer.receive("welcome")
             #expect(welcome.contains(#""after":4,"checksum":\#(checksum),"refused":1}"#), "\(welcome)")
         }
     }
@@ -147,14 +147,14 @@ import ZeroMQ
         let file = try PipelineFile.gateAndRelay(in: folder)
         try Self.writeEarlierLog(in: folder)
         let gate = try await atDoor(of: file) { peer in
-            try peer.say(Self.hello("whoever comes first"))
-            let welcome = try peer.hear("welcome")
+            try peer.send(Self.hello("whoever comes first"))
+            let welcome = try peer.receive("welcome")
             #expect(welcome.contains(#""after":1"#) && !welcome.contains("checksum"), "\(welcome)")
             #expect(!welcome.contains("refused"), "\(welcome)")
-            try peer.say(Self.produce("whoever comes first"), Self.lines)
-            #expect(try peer.hear("answer").contains(#""through":2,"accepted":1"#))
-            try peer.say(Self.hello("whoever comes second"))
-            #expect(try peer.hear("error").contains(#""code":"door.owner""#))
+            try peer.send(Self.produce("whoever comes first"), Self.lines)
+            #expect(try peer.receive("answer").contains(#""through":2,"accepted":1"#))
+            try peer.send(Self.hello("whoever comes second"))
+            #expect(try peer.receive("error").contains(#""code":"door.owner""#))
         }
         #expect(try gate.events() == [#"{"n":1}"#, #"{"n":2}"#])
     }
@@ -163,7 +163,7 @@ import ZeroMQ
         let folder = try Folder()
         let path = folder.file("producer.secret")
         let secrets = try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<8 { group.addTask { try ProducerSecret.kept(in: path) } }
+            for _ in 0..<8 { group.addTask { try ProducerSecret.readOrMake(at: path) } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
         #expect(secrets.count == 1 && secrets.first?.utf8.count == 32)
@@ -171,14 +171,14 @@ import ZeroMQ
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
-        #expect(throws: ProducerSecretError.self) { try ProducerSecret.kept(in: path) }
+        #expect(throws: ProducerSecretError.self) { try ProducerSecret.readOrMake(at: path) }
     }
     @Test func `the error for a secret that is not text says to restore the file, not to remove it`() throws {
         let folder = try Folder()
         let path = folder.file("producer.secret")
         try Data([0xFF, 0xFE, 0xFD]).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        let error = #expect(throws: ProducerSecretError.self) { try ProducerSecret.kept(in: path) }
+        let error = #expect(throws: ProducerSecretError.self) { try ProducerSecret.readOrMake(at: path) }
         #expect(error?.description.contains("restore the file") == true)
     }
 }

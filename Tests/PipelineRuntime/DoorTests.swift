@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A door under hostile producers: each bad frame gets its error, each bad line its refusal, and the good lines are kept.
+/// A door under hostile producers: each bad frame gets its error, each bad line its refusal, and the good lines are
+/// kept.
 @Suite struct Door {
     private struct Case {
         var name: String
@@ -16,8 +17,10 @@ import ZeroMQ
     private static let line = Array(text: "{\"n\":1}\n")
 
     private static var cases: [Case] {
-        BadFrames.controls.map { Case(name: $0.name, frames: [$0.frame], code: "door.frame") }
-            + BadFrames.types.map { Case(name: $0.name, frames: [$0.frame], code: "door.type", says: "hello, produce") }
+        BadFrames.unparsable.map { Case(name: $0.name, frames: [$0.frame], code: "door.frame") }
+            + BadFrames.wrongTypes.map {
+                Case(name: $0.name, frames: [$0.frame], code: "door.type", says: "hello, produce")
+            }
             + hellos + produces
             + [
                 Case(name: "swapped frames", frames: [line, produce("1")], code: "door.type"),
@@ -78,8 +81,8 @@ import ZeroMQ
         let answers = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
             return try Door.cases.map { bad in
-                try peer.say(bad.frames)
-                return String(decoding: try peer.hear()[0], as: UTF8.self)
+                try peer.send(bad.frames)
+                return String(decoding: try peer.receive()[0], as: UTF8.self)
             }
         }
         for (bad, answer) in zip(Door.cases, answers) {
@@ -97,8 +100,8 @@ import ZeroMQ
     private func sendOne(_ door: String, _ context: HostContext) async throws {
         let answer = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
-            try peer.say(Door.produce("1"), Door.line)
-            return try peer.hear("answer")
+            try peer.send(Door.produce("1"), Door.line)
+            return try peer.receive("answer")
         }
         #expect(answer.contains(#""through":1,"accepted":1"#))
     }
@@ -133,8 +136,8 @@ import ZeroMQ
             let peer = try Peer.connected(to: door, context.zmq)
             var lines = Array(text: "{\"n\":0}\n")
             for (index, bad) in bad.enumerated() { lines += bad.line + Array(text: "\n{\"n\":\(index + 1)}\n") }
-            try peer.say(Door.produce("1"), lines)
-            return try peer.hear("answer", within: .seconds(60))
+            try peer.send(Door.produce("1"), lines)
+            return try peer.receive("answer", within: .seconds(60))
         }
         for (index, bad) in bad.enumerated() {
             #expect(
@@ -156,8 +159,8 @@ import ZeroMQ
             let peer = try Peer.connected(to: door, context.zmq)
             let lines = [999_999, 1_000_000, 1_000_001, (2 << 20) - 1, 2 << 20, (2 << 20) + 1].flatMap(
                 Door.line)
-            try peer.say(Door.produce("1"), lines)
-            return try peer.hear("answer", within: .seconds(60))
+            try peer.send(Door.produce("1"), lines)
+            return try peer.receive("answer", within: .seconds(60))
         }
         #expect(answer.contains(#""through":6,"accepted":2"#), "\(answer)")
         #expect(answer.contains("1000000"), "\(answer)")
@@ -170,7 +173,7 @@ import ZeroMQ
         return start + [UInt8](repeating: 0x78, count: bytes - start.count - end.count) + end + [0x0A]
     }
 
-    @Test func `a frame larger than a batch becomes several batches`() async throws {
+    @Test func `a frame larger than a batch is accepted whole, and its events are passed on`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)
@@ -180,11 +183,11 @@ import ZeroMQ
         let answer = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
             let lines = [[UInt8]](repeating: Door.line(bytes: 500_000), count: 17).flatMap(\.self)
-            try peer.say(Door.produce("1"), lines)
-            return try peer.hear("answer", within: .seconds(60))
+            try peer.send(Door.produce("1"), lines)
+            return try peer.receive("answer", within: .seconds(60))
         }
         #expect(answer.contains(#""through":17,"accepted":17"#), "\(answer)")
-        // Ten copies of each event are larger than the largest batch.
+        // The copies of all events together are larger than the largest batch.
         try await relay.waitUntilWritten(170)
         try await relay.stop()
         try await gate.stop()

@@ -6,7 +6,7 @@ import ZeroMQ
 
 @Suite struct FullDiskStartTests {
     @Test(arguments: ["gate", "relay"])
-    func `a stage that starts on a full disk reports it in health, and serves its clients once there is room`(
+    func `a stage that starts on a full disk reports this in health, and serves its clients once there is room`(
         _ stage: String
     )
         async throws
@@ -19,14 +19,14 @@ import ZeroMQ
         let host = try RunningHost(stage, of: file, context, calls: disk.calls)
         let (health, welcome) = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: host.host.plan.bind, context.zmq)
-            try peer.say(Array(text: "no JSON"))
-            try peer.say(LinkFrame.open(name: "early", after: 0, credit: LinkServer.creditMin))
-            try peer.say(LinkFrame.health())
-            let health = try peer.hear("health")
+            try peer.send(Array(text: "no JSON"))
+            try peer.send(LinkFrame.open(name: "early", after: 0, credit: LinkServer.creditMin))
+            try peer.send(LinkFrame.health())
+            let health = try peer.receive("health")
             disk.isFull = false
-            try peer.stay(for: "a start") { host.host.control.report.phase != .diskFull }
-            try peer.say(LinkFrame.open(name: "early", after: 0, credit: LinkServer.creditMin))
-            return (health, try peer.hear("welcome"))
+            try peer.wait(for: "a start") { host.host.control.report.phase != .diskFull }
+            try peer.send(LinkFrame.open(name: "early", after: 0, credit: LinkServer.creditMin))
+            return (health, try peer.receive("welcome"))
         }
         #expect(health.contains(#""stage":"\#(stage)","phase":"disk_full""#), "\(health)")
         #expect(health.contains(#""diskFull":{"file":"\#(folder.path)/logs/\#(stage)/"#), "\(health)")

@@ -33,7 +33,7 @@ struct HostStateTests {
             while let action = state.next(conditions) {
                 done.append(action)
                 if action == .takeHeld { _ = state.takeHeld() }
-                if action == .receive { world.take(&state) }
+                if action == .receive { world.receive(into: &state) }
             }
             #expect(done == expected, "\(history.events) \(conditions) \(world)")
         }
@@ -79,7 +79,7 @@ private struct ToyInput {
         arrivals = draw.below(8)
     }
 
-    mutating func take(_ state: inout HostState) {
+    mutating func receive(into state: inout HostState) {
         guard arrivals > 0 else { return state.noteNoInput() }
         arrivals -= 1
         state.noteInput(bytes: 1)
@@ -90,7 +90,7 @@ private struct ToyInput {
 private struct EventHistory {
     enum Event: Equatable {
         case began(committed: UInt64, step: UnfinishedStep?)
-        case pastEnded, wentOn, dropped
+        case pastEnded, switchedSettings, dropped
         case took(UInt64)
         case held, released
         case stepBegan(UnfinishedStep.Kind, event: UInt64?, known: UInt64)
@@ -107,7 +107,7 @@ private struct EventHistory {
         return nil
     }
     private var hasPastEnded: Bool { events.contains(.pastEnded) }
-    private var hasCaughtUp: Bool { events.contains(.wentOn) }
+    private var hasCaughtUp: Bool { events.contains(.switchedSettings) }
     private var isHeld: Bool { events.last { $0 == .held || $0 == .released } == .held }
 
     /// The step that the log holds in part, until it begins again or is dropped.
@@ -190,7 +190,7 @@ private struct EventHistory {
             events.append(.pastEnded)
         case 1 where hasPastEnded && !hasCaughtUp && resumption == nil:
             state.switchToCurrentSettings()
-            events.append(.wentOn)
+            events.append(.switchedSettings)
         case 2 where hasPastEnded && resumption != nil:
             state.dropResumption()
             events.append(.dropped)
@@ -220,7 +220,7 @@ private struct EventHistory {
             events.append(.recordRequired)
         default:
             guard openStep == nil else { return }
-            state.take(through: taken + 1)
+            state.noteTaken(through: taken + 1)
             events.append(.took(taken + 1))
         }
     }
@@ -322,7 +322,7 @@ private struct ToyHost {
     mutating func turn(_ draw: inout Seeded) {
         let conditions = HostState.Conditions(isLogFull: draw.isOneIn(4), haveTransportsRoom: !draw.isOneIn(4))
         if let end = state.pastEnd {
-            state.take(through: end)
+            state.noteTaken(through: end)
             state.endPast()
         }
         state.beginTurn(hasInput: true, settlesEachInput: draw.isOneIn(2))
@@ -334,15 +334,15 @@ private struct ToyHost {
     ) {
         switch action {
         case .takeHeld:
-            goOn(conditions)
+            appendParts(conditions)
             if state.step == nil { _ = state.takeHeld() }
         case .receive:
             guard state.taken < UInt64(world.parts.count), !draw.isOneIn(3) else { return state.noteNoInput() }
             feed(state.taken + 1)
-            goOn(conditions)
+            appendParts(conditions)
             if state.step == nil, draw.isOneIn(4) { state.hold(.time(.epoch, mark: 0)) }
         case .commit:
-            goOn(conditions)
+            appendParts(conditions)
             if state.step == nil { commit(conditions) }
         case .takeAnswers, .handOut, .wake: break
         }
@@ -356,12 +356,12 @@ private struct ToyHost {
         if state.resumption != nil || !remainingParts.isEmpty {
             state.beginStep(.event, of: sequence, behind: before, next: UInt64(world.outputs.count) + 1)
         } else {
-            state.take(through: sequence)
+            state.noteTaken(through: sequence)
         }
     }
 
     /// Appends parts while there is room.
-    private mutating func goOn(_ conditions: HostState.Conditions) {
+    private mutating func appendParts(_ conditions: HostState.Conditions) {
         guard let step = state.step else { return }
         out.removeFirst(state.dropRecorded(of: out.count))
         while !remainingParts.isEmpty {

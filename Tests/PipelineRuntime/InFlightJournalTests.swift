@@ -130,7 +130,7 @@ import Time
         var second = start(after: 10)
         try second.note(pushes(1)[...], after: 10)
         #expect(second.marked(answers(1)) == [1])
-        try second.rest(after: 11)
+        try second.noteAtRest(after: 11)
         var third = start(after: 11, boot: 2)
         #expect(third.marked(answers(1, 2, 3)) == [2])
     }

@@ -20,7 +20,7 @@ import ZeroMQ
         let context = try HostContext()
         let endpoint = try endpoint(folder)
         let relay = try relay(folder, context)
-        let bad = BadFrames.controls + BadFrames.types
+        let bad = BadFrames.unparsable + BadFrames.wrongTypes
         let more: [[[UInt8]]] = [
             [Array(text: #"{"type":"batch","first":1,"count":1,"now":1}"#)],
             [Array(text: #"{"type":"batch","first":1,"count":0,"now":1}"#), []],
@@ -32,12 +32,12 @@ import ZeroMQ
         ]
         try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 2)
-            for frame in bad { try upstream.say(frame.frame) }
-            for frames in more { try upstream.say(frames) }
-            try upstream.batch(1, 2, "{\"n\":1}\n{\"n\":2}\n")
-            try upstream.stay(until: 2, in: relay)
+            for frame in bad { try upstream.send(frame.frame) }
+            for frames in more { try upstream.send(frames) }
+            try upstream.sendBatch(first: 1, count: 2, "{\"n\":1}\n{\"n\":2}\n")
+            try upstream.wait(untilWritten: 2, in: relay)
         }
         #expect(relay.host.control.report.refusedFrames == bad.count + more.count)
         try await relay.stop()
@@ -55,13 +55,13 @@ import ZeroMQ
         let relay = try relay(folder, context)
         let again = try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 3)
-            try upstream.batch(1, count, lines)
-            let again = try upstream.opened()
+            try upstream.sendBatch(first: 1, count: count, lines)
+            let again = try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 3)
-            try upstream.batch(1, 3, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n")
-            try upstream.stay(until: 3, in: relay)
+            try upstream.sendBatch(first: 1, count: 3, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n")
+            try upstream.wait(untilWritten: 3, in: relay)
             return again
         }
         #expect(again.contains(#""after":0,"#))
@@ -77,14 +77,14 @@ import ZeroMQ
         let relay = try relay(folder, context)
         let again = try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 3)
-            try upstream.batch(1, 1, "{\"n\":1}\n")
-            try upstream.batch(3, 1, "{\"n\":3}\n")
-            let again = try upstream.opened()
+            try upstream.sendBatch(first: 1, count: 1, "{\"n\":1}\n")
+            try upstream.sendBatch(first: 3, count: 1, "{\"n\":3}\n")
+            let again = try upstream.waitForOpen()
             try upstream.welcome(after: 1, last: 3)
-            try upstream.batch(2, 2, "{\"n\":2}\n{\"n\":3}\n")
-            try upstream.stay(until: 3, in: relay)
+            try upstream.sendBatch(first: 2, count: 2, "{\"n\":2}\n{\"n\":3}\n")
+            try upstream.wait(untilWritten: 3, in: relay)
             return again
         }
         #expect(again.contains(#""after":1,"#))
@@ -100,10 +100,11 @@ import ZeroMQ
         let deep = String(repeating: "[", count: 10_000)
         try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 7)
-            try upstream.batch(1, 7, "{\"n\":1}\nnot JSON\n\n[]\n\(deep)\n{\"n\":\"\0\"}\n{\"n\":2}\n")
-            try upstream.stay(until: 2, in: relay)
+            try upstream.sendBatch(
+                first: 1, count: 7, "{\"n\":1}\nnot JSON\n\n[]\n\(deep)\n{\"n\":\"\0\"}\n{\"n\":2}\n")
+            try upstream.wait(untilWritten: 2, in: relay)
         }
         try await relay.stop()
         #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#])
@@ -127,9 +128,9 @@ import ZeroMQ
         let relay = try relay(folder, context)
         try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
-            try upstream.say(LinkFrame.error("link.version", "this link speaks protocol 2"))
-            try upstream.stay(until: .max, in: relay)
+            try upstream.waitForOpen()
+            try upstream.send(LinkFrame.error("link.version", "this link speaks protocol 2"))
+            try upstream.wait(untilWritten: .max, in: relay)
         }
         let failure = await relay.failure()
         #expect("\(failure, default: "none")" == "\(endpoint): this link speaks protocol 2 (link.version)")
@@ -153,13 +154,13 @@ import ZeroMQ
             let upstream = try FakeUpstream(endpoint, context.zmq)
             if whileRunning {
                 try Self.feedTwo(upstream, relay)
-                try upstream.say(LinkFrame.error("link.unknown_peer", "who are you?"))
+                try upstream.send(LinkFrame.error("link.unknown_peer", "who are you?"))
             }
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: whileRunning ? 2 : 0, last: 9, identity: other)
             let next = LinkFrame.batch(first: whileRunning ? 3 : 1, count: 1, now: Instant(microseconds: 1))
-            try upstream.sayIfConnected(next, Array(text: "{\"n\":666}\n"))
-            try upstream.stay(until: .max, in: relay)
+            try upstream.sendIfConnected(next, Array(text: "{\"n\":666}\n"))
+            try upstream.wait(untilWritten: .max, in: relay)
         }
         let failure = await relay.failure()
         #expect(
@@ -177,18 +178,18 @@ import ZeroMQ
         let relay = try relay(folder, context)
         try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 1)
-            try upstream.stay(until: .max, in: relay)
+            try upstream.wait(untilWritten: .max, in: relay)
         }
         let failure = await relay.failure()
         #expect(failure as? LinkError == .upstreamLost(endpoint: endpoint, log: "gate", taken: 2, holds: 1))
     }
 
     private static func feedTwo(_ upstream: FakeUpstream, _ relay: RunningHost) throws {
-        try upstream.opened()
+        try upstream.waitForOpen()
         try upstream.welcome(after: 0, last: 2)
-        try upstream.batch(1, 2, "{\"n\":1}\n{\"n\":2}\n")
-        try upstream.stay(until: 2, in: relay)
+        try upstream.sendBatch(first: 1, count: 2, "{\"n\":1}\n{\"n\":2}\n")
+        try upstream.wait(untilWritten: 2, in: relay)
     }
 }

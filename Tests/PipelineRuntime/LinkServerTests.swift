@@ -18,8 +18,8 @@ import ZeroMQ
     }
 
     private static var cases: [Case] {
-        BadFrames.controls.map { Case($0.name, $0.frame, code: "link.frame") }
-            + BadFrames.types.map { Case($0.name, $0.frame, code: "link.type", says: "open, credit, close") }
+        BadFrames.unparsable.map { Case($0.name, $0.frame, code: "link.frame") }
+            + BadFrames.wrongTypes.map { Case($0.name, $0.frame, code: "link.type", says: "open, credit, close") }
             + opens + credits
             + [Case("swapped frames", Array(text: "{\"n\":1}\n"), open(), code: "link.type")]
     }
@@ -67,10 +67,10 @@ import ZeroMQ
         let door = gate.host.control.report.door ?? ""
         _ = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
-            try peer.say(
+            try peer.send(
                 LinkFrame.produce(producer: "p", secret: Peer.secret, first: 1),
                 Array(text: "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n"))
-            return try peer.hear("answer")
+            return try peer.receive("answer")
         }
         return gate
     }
@@ -79,9 +79,9 @@ import ZeroMQ
     private func honestBatch(_ endpoint: String, _ context: HostContext) async throws -> [[UInt8]] {
         try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: endpoint, context.zmq)
-            try peer.say(LinkFrame.open(name: "honest", after: 1, credit: LinkServer.creditMin))
-            _ = try peer.hear("welcome")
-            return try peer.hear()
+            try peer.send(LinkFrame.open(name: "honest", after: 1, credit: LinkServer.creditMin))
+            _ = try peer.receive("welcome")
+            return try peer.receive()
         }
     }
 
@@ -93,8 +93,8 @@ import ZeroMQ
         let answers = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: endpoint, context.zmq)
             return try Self.cases.map { bad in
-                try peer.say(bad.frames)
-                return String(decoding: try peer.hear()[0], as: UTF8.self)
+                try peer.send(bad.frames)
+                return String(decoding: try peer.receive()[0], as: UTF8.self)
             }
         }
         for (bad, answer) in zip(Self.cases, answers) {
@@ -117,8 +117,8 @@ import ZeroMQ
         let endpoint = gate.host.control.report.endpoint
         let answer = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: endpoint, context.zmq)
-            try peer.say([[UInt8]](repeating: Self.open(), count: 300))
-            return try peer.hear("error")
+            try peer.send([[UInt8]](repeating: Self.open(), count: 300))
+            return try peer.receive("error")
         }
         #expect(answer.contains(#""code":"link.frames","reason":"found a message of 300 frames"#), "\(answer)")
         _ = try await honestBatch(endpoint, context)
@@ -132,10 +132,10 @@ import ZeroMQ
         let endpoint = gate.host.control.report.endpoint
         let health = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: endpoint, context.zmq)
-            try peer.say(Self.open(after: "3", credit: "1099511627775"))
-            for _ in 0..<10 { try peer.say(LinkFrame.credit(1_099_511_627_775)) }
-            try peer.say(LinkFrame.health())
-            return try peer.hear("health")
+            try peer.send(Self.open(after: "3", credit: "1099511627775"))
+            for _ in 0..<10 { try peer.send(LinkFrame.credit(1_099_511_627_775)) }
+            try peer.send(LinkFrame.health())
+            return try peer.receive("health")
         }
         #expect(health.contains(#""name":"c","next":4,"credit":1099511627776"#), "\(health)")
         try await gate.stop()

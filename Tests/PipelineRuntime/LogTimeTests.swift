@@ -8,13 +8,13 @@ import Time
     private let machine = Machine()
     private let start = Instant(microseconds: 1_767_225_600_000_000)
 
-    /// A clock that a test sets, and a steady clock.
+    /// A clock that a test sets, and a monotonic clock.
     private final class Machine: Sendable {
-        private let state = Mutex((wall: Duration.zero, steady: Duration.zero))
+        private let state = Mutex((wall: Duration.zero, elapsed: Duration.zero))
         private let zero = ContinuousClock.now
 
         func pass(_ duration: Duration) {
-            state.withLock { $0 = ($0.wall + duration, $0.steady + duration) }
+            state.withLock { $0 = ($0.wall + duration, $0.elapsed + duration) }
         }
 
         func set(by step: Duration) { state.withLock { $0.wall += step } }
@@ -23,7 +23,7 @@ import Time
             LogTime(
                 HostTime(
                     wall: { start.advanced(by: self.state.withLock { $0.wall }) },
-                    steady: { self.zero + self.state.withLock { $0.steady } }))
+                    monotonicNow: { self.zero + self.state.withLock { $0.elapsed } }))
         }
     }
 

@@ -11,40 +11,42 @@ import ZeroMQ
 @Suite(.timeLimit(.minutes(1))) struct LostAnswerTests {
     private static let lines = Array(text: "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n")
 
-    @Test func `an answer does not settle the lines that the door got before it restarted`() async throws {
-        let heard = try await Self.heard { door in
+    @Test func `lines that the door got before its restart are reported as lost, not as answered`() async throws {
+        let reports = try await Self.reports { door in
             try door.welcome(after: 0, refused: 0)
-            try door.waitFor("produce", #""first":4"#)
-            try door.say(
+            try door.waitFor("produce", containing: #""first":4"#)
+            try door.send(
                 #"{"type":"answer","producer":"p","through":6,"accepted":2,"last":4,"refused":1,"#
                     + #""refusals":[{"line":5,"code":"n.missing","path":"n","reason":"it is missing"}]}"#)
             try door.waitFor("hello")
             try door.welcome(after: 6, refused: 3)
         }
         #expect(
-            heard == [
+            reports == [
                 "lost 1...3, events up to 4", "answer through 6: n.missing in line 5", "refused without an answer: 2",
             ])
     }
 
-    @Test func `a welcome tells which answers were lost and how many of the lines were refused`() async throws {
-        let heard = try await Self.heard { door in
+    @Test func `the welcome of a restarted door tells how many of the lines with lost answers were refused`()
+        async throws
+    {
+        let reports = try await Self.reports { door in
             try door.welcome(after: 0, refused: 0)
-            try door.waitFor("produce", #""first":4"#)
+            try door.waitFor("produce", containing: #""first":4"#)
             try door.waitFor("hello")
             try door.welcome(after: 6, refused: 1)
         }
-        #expect(heard == ["lost 1...6, events up to 4", "refused without an answer: 1"])
+        #expect(reports == ["lost 1...6, events up to 4", "refused without an answer: 1"])
     }
 
-    @Test func `lines of an earlier run have no lost answers`() async throws {
-        let heard = try await Self.heard { door in
+    @Test func `lines of an earlier run are not reported as lost`() async throws {
+        let reports = try await Self.reports { door in
             try door.welcome(after: 5, refused: 2)
-            try door.waitFor("produce", #""first":9"#)
-            try door.say(
+            try door.waitFor("produce", containing: #""first":9"#)
+            try door.send(
                 #"{"type":"answer","producer":"p","through":11,"accepted":6,"last":4,"refused":0,"refusals":[]}"#)
         }
-        #expect(heard == ["answer through 11:", "refused without an answer: 0"])
+        #expect(reports == ["answer through 11:", "refused without an answer: 0"])
     }
 
     @Test func `send reports how many lines were refused without an answer`() async throws {
@@ -52,8 +54,8 @@ import ZeroMQ
         let input = try folder.write((1...6).map { "{\"n\":\($0)}\n" }.joined(), to: "notes.ndjson")
         let (totals, complaints) = try await Self.answering { door in
             try door.welcome(after: 0, refused: 0)
-            try door.waitFor("produce", #""first":1"#)
-            try door.say(
+            try door.waitFor("produce", containing: #""first":1"#)
+            try door.send(
                 #"{"type":"answer","producer":"p","through":6,"accepted":2,"last":4,"refused":1,"#
                     + #""refusals":[{"line":5,"code":"n.missing","path":"n","reason":"it is missing"}]}"#)
             try door.waitFor("hello")
@@ -61,7 +63,7 @@ import ZeroMQ
         } to: { producer in
             var complaints: [String] = []
             let sender = LineSender(producer, [InputSource(path: input)]) { complaints.append($0) }
-            return (try sender.run(patience: .seconds(20), resumes: true), complaints)
+            return (try sender.run(silenceMax: .seconds(20), resumes: true), complaints)
         }
         #expect(totals.accepted == 3 && totals.refused == 3)
         #expect(
@@ -74,19 +76,19 @@ import ZeroMQ
 
     /// Sends six lines in two frames to a door that answers as `script` says.
     ///
-    /// - Returns: What the producer heard, in order.
-    private static func heard(_ script: @escaping @Sendable (FakeDoor) throws -> Void) async throws -> [String] {
+    /// - Returns: What the producer reported, in order.
+    private static func reports(_ script: @escaping @Sendable (FakeDoor) throws -> Void) async throws -> [String] {
         try await answering(script) { producer in
-            var heard: [String] = []
+            var reports: [String] = []
             producer.onAnswer = { answer in
                 let refusals = answer.refusals.map { " \($0.code) in line \($0.line)" }.joined()
-                heard.append("answer through \(answer.through):" + refusals)
+                reports.append("answer through \(answer.through):" + refusals)
             }
-            producer.onLostAnswers = { heard.append("lost \($0.lines), events up to \($0.last)") }
+            producer.onLostAnswers = { reports.append("lost \($0.lines), events up to \($0.last)") }
             _ = try producer.greet(timeout: .seconds(20))
             for _ in 0..<2 { try producer.send(lines, count: 3) }
             while !producer.isDone { try producer.pump(wait: .milliseconds(50)) }
-            return heard + ["refused without an answer: \(producer.refusedWithoutAnswer.map(String.init) ?? "?")"]
+            return reports + ["refused without an answer: \(producer.refusedWithoutAnswer.map(String.init) ?? "?")"]
         }
     }
 
@@ -102,7 +104,7 @@ import ZeroMQ
             let door = try FakeDoor(endpoint, context.zmq)
             try door.waitFor("hello")
             try script(door)
-            try door.stay { isDone.load(ordering: .relaxed) }
+            try door.wait { isDone.load(ordering: .relaxed) }
         }
         let result = try await SocketThread.run(name: "producer") {
             defer { isDone.store(true, ordering: .relaxed) }
@@ -126,23 +128,23 @@ private final class FakeDoor {
     }
 
     /// Waits for a frame of this type that contains `part`.
-    func waitFor(_ type: String, _ part: String = "") throws {
+    func waitFor(_ type: String, containing part: String = "") throws {
         while true {
-            let frames = try peer.hear()
+            let frames = try peer.receive()
             producer = frames[0]
             let text = String(decoding: frames[1], as: UTF8.self)
             if text.hasPrefix(#"{"type":"\#(type)""#), part.isEmpty || text.contains(part) { return }
         }
     }
 
-    func say(_ text: String) throws { try peer.say(producer, Array(text: text)) }
+    func send(_ text: String) throws { try peer.send(producer, Array(text: text)) }
 
     func welcome(after: UInt64, refused: UInt64) throws {
         let identity = LogIdentity(seed: "fake", name: "changes")
-        try peer.say(
+        try peer.send(
             producer, LinkFrame.welcome(log: "changes", identity: identity, last: 4, after: after, refused: refused))
     }
 
-    /// Keeps the socket open until then.
-    func stay(until isDone: () -> Bool) throws { try peer.stay(until: isDone) }
+    /// Keeps the socket open until `isDone` returns true.
+    func wait(until isDone: () -> Bool) throws { try peer.wait(until: isDone) }
 }

@@ -69,12 +69,12 @@ import ZeroMQ
         let store = SnapshotStore(logDirectory: host.logDirectory)
         try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(file.sourceStage.bind, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 9)
-            try upstream.batch(1, 5, events(1...5))
-            try upstream.stay(for: "a snapshot at 5") { try store.positions == [5] }
-            try upstream.batch(6, 4, events(6...9))
-            try upstream.stay(for: "a snapshot at 9") { try store.positions == [5, 9] }
+            try upstream.sendBatch(first: 1, count: 5, events(1...5))
+            try upstream.wait(for: "a snapshot at 5") { try store.positions == [5] }
+            try upstream.sendBatch(first: 6, count: 4, events(6...9))
+            try upstream.wait(for: "a snapshot at 9") { try store.positions == [5, 9] }
             try FileManager.default.copyItem(atPath: before.file("logs"), toPath: after.file("logs"))
         }
         try await host.stop()
@@ -89,14 +89,14 @@ import ZeroMQ
         let host = try RunningHost("relay", of: file, context)
         let asked = try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(file.sourceStage.bind, context.zmq)
-            let first = try upstream.opened()
-            try upstream.say(LinkFrame.error("link.after", "the log ends at 7"))
-            var second = try upstream.opened()
-            while second.contains("\"after\":9") { second = try upstream.opened() }
+            let first = try upstream.waitForOpen()
+            try upstream.send(LinkFrame.error("link.after", "the log ends at 7"))
+            var second = try upstream.waitForOpen()
+            while second.contains("\"after\":9") { second = try upstream.waitForOpen() }
             try upstream.welcome(after: 5, last: 7)
-            try upstream.batch(6, 2, Self.events(6...7))
-            try upstream.batch(8, 3, Self.events(18...20))
-            try upstream.stay(until: 2, in: host)
+            try upstream.sendBatch(first: 6, count: 2, Self.events(6...7))
+            try upstream.sendBatch(first: 8, count: 3, Self.events(18...20))
+            try upstream.wait(untilWritten: 2, in: host)
             return [first, second]
         }
         try await host.stop()
@@ -117,7 +117,7 @@ import ZeroMQ
         try writer.close()
         let host = try RunningHost("relay", of: file, context)
         let opened = try await SocketThread.run(name: "upstream") {
-            try FakeUpstream(file.sourceStage.bind, context.zmq).opened()
+            try FakeUpstream(file.sourceStage.bind, context.zmq).waitForOpen()
         }
         #expect(opened.contains("\"after\":0"), "\(opened)")
         #expect(try store.positions == [])
@@ -133,14 +133,14 @@ import ZeroMQ
         let log = try host.events()
         try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(file.sourceStage.bind, context.zmq)
-            var opened = try upstream.opened()
+            var opened = try upstream.waitForOpen()
             for after in [9, 5] {
-                while !opened.contains("\"after\":\(after)") { opened = try upstream.opened() }
-                try upstream.say(LinkFrame.error("link.after", "the log ends at 4"))
+                while !opened.contains("\"after\":\(after)") { opened = try upstream.waitForOpen() }
+                try upstream.send(LinkFrame.error("link.after", "the log ends at 4"))
             }
-            while !opened.contains("\"after\":0") { opened = try upstream.opened() }
+            while !opened.contains("\"after\":0") { opened = try upstream.waitForOpen() }
             try upstream.welcome(after: 0, last: 4)
-            try upstream.stay(until: .max, in: host)
+            try upstream.wait(untilWritten: .max, in: host)
         }
         let failure = await host.failure() as? LinkError
         #expect(failure == .upstreamLost(endpoint: file.sourceStage.bind, log: "gate", taken: 5, holds: 4))

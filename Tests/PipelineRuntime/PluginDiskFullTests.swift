@@ -15,30 +15,30 @@ import ZeroMQ
         let relay = try RunningHost("relay", of: file, context, calls: disk.calls)
         let program = relay.host.plan.pluginEndpoint
         let endpoint = file.sourceStage.bind
-        let wasShort = try await SocketThread.run(name: "upstream and program") {
+        let reportWhileFull = try await SocketThread.run(name: "upstream and program") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 3)
             let plugin = try Peer.connected(to: program, context.zmq)
-            try plugin.say(Array(text: #"{"type":"open","protocol":1,"name":"relay"}"#))
-            _ = try plugin.hear("welcome")
-            try upstream.batch(1, 1, "{\"n\":1}\n")
-            _ = try plugin.hear("batch")
+            try plugin.send(Array(text: #"{"type":"open","protocol":1,"name":"relay"}"#))
+            _ = try plugin.receive("welcome")
+            try upstream.sendBatch(first: 1, count: 1, "{\"n\":1}\n")
+            _ = try plugin.receive("batch")
             disk.isFull = true
-            try plugin.say(outputs(through: 1), Array(text: "{\"out\":1}\n"))
-            try plugin.stay { relay.host.control.report.phase == .diskFull }
+            try plugin.send(outputs(through: 1), Array(text: "{\"out\":1}\n"))
+            try plugin.wait { relay.host.control.report.phase == .diskFull }
             let report = relay.host.control.report
             // While the host waits for room, it takes neither input nor answers.
-            try upstream.batch(2, 2, "{\"n\":2}\n{\"n\":3}\n")
-            try plugin.say(outputs(through: 1), Array(text: "{\"out\":\"again\"}\n"))
+            try upstream.sendBatch(first: 2, count: 2, "{\"n\":2}\n{\"n\":3}\n")
+            try plugin.send(outputs(through: 1), Array(text: "{\"out\":\"again\"}\n"))
             disk.isFull = false
-            _ = try plugin.hear("batch")
-            try plugin.say(outputs(through: 3), Array(text: "{\"out\":2}\n"))
-            try plugin.stay { relay.host.control.report.last >= 2 }
+            _ = try plugin.receive("batch")
+            try plugin.send(outputs(through: 3), Array(text: "{\"out\":2}\n"))
+            try plugin.wait { relay.host.control.report.last >= 2 }
             return report
         }
-        #expect(wasShort.last == 0 && wasShort.taken == 0)
-        #expect(wasShort.shortage?.file.contains("/logs/relay/") == true)
+        #expect(reportWhileFull.last == 0 && reportWhileFull.taken == 0)
+        #expect(reportWhileFull.shortage?.file.contains("/logs/relay/") == true)
         try await relay.stop()
         #expect(try relay.events() == ["{\"out\":1}", "{\"out\":2}"])
         #expect(try EventLogs.cursor(directory: relay.logDirectory) == Cursor(["gate": 3]))

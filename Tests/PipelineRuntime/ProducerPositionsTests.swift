@@ -21,7 +21,9 @@ import Testing
     }
 
     @Test(arguments: [UInt32.min, 1, .max], [nil, 0, 7] as [UInt64?])
-    func `a producer resumes after its last line, and only its owner can`(sum: UInt32, refused: UInt64?) {
+    func `a log's cursor keeps the position, owner, checksum and number of refused lines of each name`(
+        sum: UInt32, refused: UInt64?
+    ) {
         let positions = Self.read {
             $0.advance("a b", to: Self.at(7, sum: sum, refused: refused))
             $0.advance("at sum", to: Self.at(3, of: Self.other))
@@ -65,7 +67,7 @@ import Testing
         var positions = ProducerPositions(Cursor())
         for number in 1...ProducerPositions.lastingMax { positions.advance("p\(number)", to: at(1)) }
         let log = positions.changes
-        positions.settleChanges()
+        positions.clearChanges()
         return (positions, log)
     }
 
@@ -116,7 +118,7 @@ import Testing
             positions.advance("~\(number)", to: Self.at(1))
             if number > 1 { positions.advance("~1", to: Self.at(UInt64(number))) }
             log.fold(positions.changes)
-            positions.settleChanges()
+            positions.clearChanges()
         }
         #expect(log.positions.count == 2 * ProducerPositions.acceptedMax)
         for positions in [positions, ProducerPositions(log)] {

@@ -64,7 +64,7 @@ private struct StageHistory {
             switch draw.below(4) {
             case 0: wake(&draw)
             case 1: takePartwise(&draw)
-            default: take()
+            default: takeEvent()
             }
             if draw.isOneIn(3) { append(&draw) }
         }
@@ -72,12 +72,12 @@ private struct StageHistory {
         if draw.isOneIn(3) { dieInWake(&draw) }
     }
 
-    private mutating func take() {
+    private mutating func takeEvent() {
         fed += 1
         inputs.append(.event(fed, at: now))
     }
 
-    /// Time moves, and the stage records it before the next input.
+    /// Time moves, and the stage records the new time before the next input.
     private mutating func wake(_ draw: inout Seeded) {
         append(&draw)
         now = now.advanced(by: .seconds(1 + draw.below(3)))

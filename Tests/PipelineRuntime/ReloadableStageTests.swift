@@ -18,7 +18,7 @@ import Testing
         #expect(try await stage.reload(to: next) == ["log.snapshotBytes"])
         #expect(first.control.report.phase == .stopped && stage.host.control.report.phase == .running)
         let (log, other) = (first.plan.logDirectory, first.plan.logsDirectory + "/other")
-        await #expect(throws: ReloadError.otherLog(other, present: log)) {
+        await #expect(throws: ReloadError.otherLog(other, current: log)) {
             try await stage.reload(to: gate.host(gate: "{log: other}"))
         }
         #expect(stage.isRunning && stage.host.control.report.phase == .running)
@@ -28,16 +28,16 @@ import Testing
         await #expect(throws: ReloadError.ended) { try await stage.reload(to: gate.host(log: "{sync: always}")) }
     }
 
-    @Test func `a stop at any moment of a reload ends both hosts`() async throws {
+    @Test func `after a stop at any moment of a reload, no host runs`() async throws {
         let folder = try Folder()
         let gate = try Gates(in: folder)
-        for turn in 0..<30 {
+        for yields in 0..<30 {
             let stage = ReloadableStage(try gate.host())
             async let running: Void = stage.run()
             #expect(await stage.host.control.wait(until: { $0.phase == .running }))
             let next = try gate.host(log: "{sync: always}")
             async let reloading = stage.reload(to: next)
-            for _ in 0..<turn { await Task.yield() }
+            for _ in 0..<yields { await Task.yield() }
             stage.stop()
             do { _ = try await reloading } catch { #expect(error as? ReloadError == .ended) }
             try await running
@@ -63,7 +63,7 @@ private struct Gates {
 extension ReloadableStage {
     fileprivate func reload(to next: StageHost) async throws -> [String]? {
         guard let preparedReload = try await preparedReload(of: next) else { return nil }
-        try await take(preparedReload)
+        try await apply(preparedReload)
         return preparedReload.descriptions
     }
 }

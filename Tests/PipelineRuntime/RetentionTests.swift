@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Which segments a log removes. Each event has a segment of its own, followed by a snapshot of the gate.
+/// Which segments retention removes from a log. Each event has a segment of its own, followed by a snapshot of the
+/// gate.
 @Suite struct RetentionTests {
     private static func file(_ folder: Folder, _ retention: String, relay: String = "{from: gate}") throws
         -> PipelineFile
@@ -27,17 +28,17 @@ import ZeroMQ
             clock.advance(by: .seconds(50))
             try gate.send(2)
             #expect(gate.first == 1, "an event that relay needs was removed")
-            try gate.need(from: 4, "relay")
+            try gate.reportFirstNeeded(4, by: "relay")
             try gate.send(1)
-            try gate.stay(for: "all but what relay needs to go") { gate.first == 4 }
-            try gate.need(from: 9, "relay")
+            try gate.wait(for: "all but what relay needs to go") { gate.first == 4 }
+            try gate.reportFirstNeeded(9, by: "relay")
             try gate.send(2)
-            try gate.stay(for: "all but event 7, which is young, to go") { gate.first == 7 }
+            try gate.wait(for: "all but event 7, which is young, to go") { gate.first == 7 }
         }
         try await RetainedGate.run(file, time: clock.timeOfDay) { gate in
             clock.advance(by: .seconds(50))
             try gate.send(5)
-            try gate.stay(for: "all but event 9, which relay needs while it is down too") { gate.first == 9 }
+            try gate.wait(for: "all but event 9, which relay needs while it is down too") { gate.first == 9 }
         }
     }
 
@@ -48,14 +49,14 @@ import ZeroMQ
             try gate.open("relay", keep: 1)
             try gate.send(8)
             #expect(gate.first == 1, "an event that relay needs was removed")
-            try gate.need(from: 100, "relay")
+            try gate.reportFirstNeeded(100, by: "relay")
             try gate.open("tap", keep: 3)
             try gate.send(1)
-            try gate.stay(for: "all but event 3, which tap may ask for, to go") { gate.first == 3 }
+            try gate.wait(for: "all but event 3, which tap may ask for, to go") { gate.first == 3 }
             try gate.close("tap")
             try gate.send(2)
             // Four segments of 40 KiB are less than 200 KiB, five are more.
-            try gate.stay(for: "all but four segments to go") { gate.first == 8 }
+            try gate.wait(for: "all but four segments to go") { gate.first == 8 }
         }
     }
 
@@ -65,7 +66,7 @@ import ZeroMQ
         let store = try await RetainedGate.run(file) { gate in
             try gate.open("relay", keep: 1_000)
             try gate.send(12)
-            try gate.stay(for: "the beginning to go") { gate.first > 8 }
+            try gate.wait(for: "the first segments to be removed") { gate.first > 8 }
             return gate.snapshots
         }
         let first = try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence
@@ -81,15 +82,15 @@ import ZeroMQ
         let file = try Self.file(
             folder, "{bytes: 64KiB}", relay: takesSnapshots ? "{from: gate, stage: fifth}" : "{from: gate}")
         let start = ContinuousClock.now
-        let hurried = HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
+        let fastTime = HostTime(monotonicNow: { start + (ContinuousClock.now - start) * 20 })
         let context = try HostContext()
-        func relay() throws -> RunningHost { try RunningHost("relay", of: file, context, time: hurried) }
+        func relay() throws -> RunningHost { try RunningHost("relay", of: file, context, time: fastTime) }
         var stage = try relay()
-        try await RetainedGate.run(file, context, time: hurried) { [stage] gate in
+        try await RetainedGate.run(file, context, time: fastTime) { [stage] gate in
             try gate.send(20)
-            try gate.stay(for: "the relay's count") { stage.host.control.report.taken >= 20 }
+            try gate.wait(for: "the relay's count") { stage.host.control.report.taken >= 20 }
             if takesSnapshots {
-                try gate.stay(for: "the log's beginning to go") { gate.first > 10 }
+                try gate.wait(for: "the first segments to be removed") { gate.first > 10 }
             } else {
                 try gate.send(1)
                 #expect(gate.first == 1)
@@ -101,7 +102,7 @@ import ZeroMQ
         stage = try relay()
         try await RetainedGate.run(file, context) { [stage] gate in
             try gate.send(10)
-            try gate.stay(for: "the relay's end") { stage.host.control.report.taken >= 30 }
+            try gate.wait(for: "the relay's end") { stage.host.control.report.taken >= 30 }
         }
         try await stage.stop()
         let last = try EventLogs.summary(directory: stage.logDirectory).lastSequence
@@ -110,21 +111,21 @@ import ZeroMQ
 
     @Test func `a stage continues while a segment is removed`() async throws {
         let folder = try Folder()
-        let removal = HeldUp()
+        let removal = FirstCallBlock()
         var calls = FileCalls()
         calls.unlink = { path in
-            if String(cString: path).hasSuffix(".log") { removal.take() }
+            if String(cString: path).hasSuffix(".log") { removal.blockFirstCall() }
             return unlink(path)
         }
         try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}"), calls: calls) { gate in
             try gate.open("relay", keep: 1_000)
             try gate.send(5)
-            try gate.stay(for: "the removal") { removal.isUnderWay }
+            try gate.wait(for: "the removal") { removal.isBlocking }
             try gate.send(2)
-            #expect(removal.isUnderWay)
-            removal.goOn()
+            #expect(removal.isBlocking)
+            removal.release()
             // One more segment is removed if the seventh snapshot exists before the seventh segment begins.
-            try gate.stay(for: "the beginning to go") { gate.first >= 5 }
+            try gate.wait(for: "the first segments to be removed") { gate.first >= 5 }
         }
         #expect(try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence >= 5)
     }
@@ -134,7 +135,7 @@ import ZeroMQ
         try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}")) { gate in
             try gate.open("relay", keep: 1_000)
             try gate.send(12)
-            try gate.stay(for: "all but what the last two snapshots need to go") { gate.first >= 10 }
+            try gate.wait(for: "all but what the last two snapshots need to go") { gate.first >= 10 }
             let first = gate.first
             let refusal = try gate.open("late", after: first - 2, answer: "error")
             #expect(refusal.contains(#""code":"link.gone""#), "\(refusal)")
@@ -183,37 +184,40 @@ private final class RetainedGate {
     var first: UInt64 { host.host.control.report.first }
     var snapshots: SnapshotStore { SnapshotStore(logDirectory: host.logDirectory) }
 
-    /// Sends events one by one. After each, the event is appended, old segments are removed and a snapshot includes the event.
+    /// Sends events one by one. After each, the event is appended, old segments are removed and a snapshot includes the
+    /// event.
     func send(_ count: UInt64) throws {
         for _ in 0..<count {
             sent += 1
-            try door.say(
+            try door.send(
                 LinkFrame.produce(producer: "p", secret: Peer.secret, first: sent), Array(text: RetainedGate.line))
-            _ = try door.hear("answer")
-            try stay(for: "a snapshot at event \(sent)") { try snapshots.list().last?.header?.sequence == sent }
-            try stay(for: "the end of the turn") { host.host.control.report.last == sent }
+            _ = try door.receive("answer")
+            try wait(for: "a snapshot at event \(sent)") { try snapshots.list().last?.header?.sequence == sent }
+            try wait(for: "the end of the turn") { host.host.control.report.last == sent }
         }
     }
 
-    func stay(for what: String, until isMet: () throws -> Bool) throws { try door.stay(for: what, until: isMet) }
+    func wait(for what: String, until isMet: () throws -> Bool) throws { try door.wait(for: what, until: isMet) }
 
     @discardableResult
     func open(_ name: String, after: UInt64 = 0, keep: UInt64? = nil, answer: String = "welcome") throws -> String {
         let peer = try Peer.connected(to: host.host.control.report.endpoint, context.zmq)
         consumers[name] = peer
-        try peer.say(LinkFrame.open(name: name, after: after, credit: LinkServer.creditMin, keep: keep))
-        return try peer.hear(answer)
+        try peer.send(LinkFrame.open(name: name, after: after, credit: LinkServer.creditMin, keep: keep))
+        return try peer.receive(answer)
     }
 
-    func need(from keep: UInt64, _ name: String) throws { try tell(name, LinkFrame.credit(0, keep: keep)) }
+    func reportFirstNeeded(_ keep: UInt64, by name: String) throws {
+        try send(LinkFrame.credit(0, keep: keep), from: name)
+    }
 
-    func close(_ name: String) throws { try tell(name, LinkFrame.close()) }
+    func close(_ name: String) throws { try send(LinkFrame.close(), from: name) }
 
     /// Sends a message that gets no answer, and waits until the host has handled it.
-    private func tell(_ name: String, _ frame: [UInt8]) throws {
+    private func send(_ frame: [UInt8], from name: String) throws {
         guard let peer = consumers[name] else { throw HostTestError("no consumer \(name)") }
-        try peer.say(frame)
-        try peer.say(LinkFrame.health())
-        _ = try peer.hear("health")
+        try peer.send(frame)
+        try peer.send(LinkFrame.health())
+        _ = try peer.receive("health")
     }
 }

@@ -14,21 +14,21 @@ import ZeroMQ
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(
             in: folder, relay: "{from: gate, stage: fifth}", log: "{sync: always, snapshotBytes: 4KiB}")
-        let disk = UnhurriedDisk()
+        let disk = DelayingDisk()
         let relay = try RunningHost("relay", of: file, context, calls: disk.calls)
         let endpoint = file.sourceStage.bind
         try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(endpoint, context.zmq)
-            try upstream.opened()
+            try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 1)
-            try upstream.batch(1, 1, String(repeating: "no JSON ", count: 1_000) + "\n")
+            try upstream.sendBatch(first: 1, count: 1, String(repeating: "no JSON ", count: 1_000) + "\n")
             // One call for the dead letter, and one for the snapshot.
-            try upstream.stay(for: "both calls") { disk.waiting >= 2 }
+            try upstream.wait(for: "both calls") { disk.delayedCount >= 2 }
         }
-        disk.goOn()
+        disk.runDelayedWork()
         try await relay.stop()
         #expect(try relay.deadLetters().count == 1)
-        let done = disk.done
+        let done = disk.doneCalls
         let snapshot = try #require(done.firstIndex { $0.hasSuffix(".snapshot") })
         let written = try #require(done.lastIndex { $0.hasPrefix("write ") && $0.contains(".dead-letters/") })
         #expect(written < snapshot, "\(done)")

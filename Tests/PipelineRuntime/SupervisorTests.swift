@@ -6,8 +6,8 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// Either all stages switch to another pipeline file, or none does. Shell scripts replace the stages here. They answer
-/// before they are asked.
+/// A supervisor asks all stages whether they can switch to another pipeline file. Shell scripts replace the stages
+/// here. They answer before they are asked.
 @Suite(.timeLimit(.minutes(5))) struct Supervisors {
     private static let first = PipelineText(path: "p.yaml", folder: "/tmp", text: "first")
     private static let next = PipelineText(path: "p.yaml", folder: "/tmp", text: "next")
@@ -27,18 +27,18 @@ import Testing
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         let (up, stage) = (SupervisorLine(descriptor: ends[0]), SupervisorLine(descriptor: ends[1]))
         for word in [
-            SupervisorMessage.file(folder: "/srv/ü", text: "a: 1\nb: \"\u{0}\"\n"), .file(folder: "/", text: ""), .take,
-            .leave,
+            SupervisorMessage.file(folder: "/srv/ü", text: "a: 1\nb: \"\u{0}\"\n"), .file(folder: "/", text: ""),
+            .apply, .discard,
         ] {
-            up.say(word)
-            #expect(stage.next() == word)
+            up.send(word)
+            #expect(stage.receiveMessage() == word)
         }
-        stage.answer(true)
-        stage.answer(false)
-        #expect(up.answer() == true && up.answer() == false)
+        stage.sendAnswer(isReady: true)
+        stage.sendAnswer(isReady: false)
+        #expect(up.receiveAnswer() == true && up.receiveAnswer() == false)
         close(ends[0])
-        #expect(stage.next() == nil)
-        stage.answer(true)
+        #expect(stage.receiveMessage() == nil)
+        stage.sendAnswer(isReady: true)
         close(ends[1])
     }
 

@@ -24,7 +24,7 @@ import Testing
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a"), push(2, "b")])
         dispatcher.dispatch()
-        dispatcher.take([TransportAnswer(push(1, "a").id, .accepted)], from: "apns")
+        dispatcher.collect([TransportAnswer(push(1, "a").id, .accepted)], from: "apns")
         dispatcher.dispatch()
         #expect(route.sent == ["1 a"])
         #expect(dispatcher.takeAnswers().count == 1)
@@ -59,14 +59,15 @@ import Testing
         #expect(route.sent.last == "3 slow")
     }
 
-    @Test func `a device with a deferred push gets no other before the last answer, if its transport requires this`() {
+    @Test func `a transport can require that a device with a deferred push gets no other push before the last answer`()
+    {
         let route = RecordedRoute(room: 4, perDevice: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "slow"), push(2, "slow"), push(3, "a")])
         dispatcher.dispatch()
         var later = TransportAnswer(push(1, "slow").id, .deferred)
         later.isUnderWay = true
-        dispatcher.take([later], from: "apns")
+        dispatcher.collect([later], from: "apns")
         _ = dispatcher.takeAnswers()
         dispatcher.append([push(4, "b")])
         dispatcher.dispatch()
@@ -86,7 +87,7 @@ import Testing
         dispatcher.dispatch()
         var later = TransportAnswer(push(1, "a").id, .deferred)
         later.isUnderWay = true
-        dispatcher.take([later], from: "old")
+        dispatcher.collect([later], from: "old")
         _ = dispatcher.takeAnswers()
         dispatcher.append([push(1, "a", to: "new")])
         dispatcher.answer(push(1, "a"), from: "old")
@@ -103,7 +104,7 @@ import Testing
         dispatcher.dispatch()
         var later = TransportAnswer(push(1, "a").id, .deferred)
         later.isUnderWay = true
-        dispatcher.take([later], from: "apns")
+        dispatcher.collect([later], from: "apns")
         _ = dispatcher.takeAnswers()
         dispatcher.append([push(1, "a"), push(2, "b"), push(3, "c")])
         dispatcher.answer(push(1, "a"))
@@ -142,7 +143,7 @@ import Testing
 
     @Test func `a provider that does not answer gets status queries at once and pushes only after some seconds`() {
         let (route, clock) = (RecordedRoute(room: 2, isSilent: true), HandClock())
-        let dispatcher = TransportDispatcher(routes: ["apns": route.route], steady: { clock.now.withLock { $0 } })
+        let dispatcher = TransportDispatcher(routes: ["apns": route.route], monotonicNow: { clock.now.withLock { $0 } })
         dispatcher.append([push(1, "a")])
         dispatcher.dispatch()
         #expect(route.sent.isEmpty)
@@ -191,22 +192,22 @@ import Testing
         let route = RecordedRoute(room: 2)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a"), push(2, "a")])
-        dispatcher.take([TransportAnswer(push(9, "a").id, .unregistered)], from: "apns")
+        dispatcher.collect([TransportAnswer(push(9, "a").id, .unregistered)], from: "apns")
         dispatcher.dispatch()
         #expect(route.sent.isEmpty)
     }
 
-    @Test func `the final answer to a push under way is taken only once`() {
+    @Test func `the last answer to a push under way is taken only once`() {
         let route = RecordedRoute(room: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a")])
         dispatcher.dispatch()
         var late = TransportAnswer(push(1, "a").id, .deferred)
         late.isUnderWay = true
-        dispatcher.take([late], from: "apns")
+        dispatcher.collect([late], from: "apns")
         #expect(dispatcher.takeAnswers() == [late])
         for count in [1, 0] {
-            dispatcher.take([TransportAnswer(push(1, "a").id, .accepted)], from: "apns")
+            dispatcher.collect([TransportAnswer(push(1, "a").id, .accepted)], from: "apns")
             #expect(dispatcher.takeAnswers().count == count)
         }
         #expect(dispatcher.takeComplaints().isEmpty)
@@ -217,7 +218,7 @@ import Testing
         dispatcher.append([push(1, "a")])
         dispatcher.dispatch()
         let accepted = TransportAnswer(push(1, "a").id, .accepted)
-        dispatcher.take([accepted, accepted, TransportAnswer(push(7, "z").id, .accepted)], from: "apns")
+        dispatcher.collect([accepted, accepted, TransportAnswer(push(7, "z").id, .accepted)], from: "apns")
         #expect(dispatcher.takeAnswers() == [accepted])
         let complaints = dispatcher.takeComplaints()
         #expect(complaints.count == 2 && complaints.allSatisfy { $0.contains("transport apns") })
@@ -316,7 +317,7 @@ extension TransportDispatcher {
     fileprivate func dispatch() { for handover in next() { send(handover) } }
 
     fileprivate func answer(_ push: Delivery, from name: String = "apns") {
-        take([TransportAnswer(push.id, .accepted)], from: name)
+        collect([TransportAnswer(push.id, .accepted)], from: name)
         _ = takeAnswers()
     }
 }

@@ -25,7 +25,7 @@ import Testing
             let text = try String(contentsOf: file, encoding: .utf8)
             for code in text.matches(of: /"((?:door|link)\.[a-z_]+)"/) { codes.insert(String(code.1)) }
         }
-        // Our clients use these two codes when the other side gives no code.
+        // Belfry's clients use these two codes when the other side gives no code.
         codes.subtract(["door.error", "link.error"])
         #expect(Set(pages.matches(of: /`((?:door|link)\.[a-z_]+)`/).map { String($0.1) }) == codes)
     }

@@ -10,7 +10,7 @@ import Time
 /// Checks of stages that follow the rules, and of stages that each break one rule.
 @Suite(.timeLimit(.minutes(5)))
 struct StageConformanceTests {
-    private static func built(_ kind: String, _ settings: String) throws -> StageConformance {
+    private static func builtIn(_ kind: String, _ settings: String) throws -> StageConformance {
         let type = try #require(Registry.builtIns.stages[kind])
         return try conformance(type, settings)
     }
@@ -25,7 +25,7 @@ struct StageConformanceTests {
         ("deliver", "{transports: {apns: {use: console}}}"),
     ])
     func `Belfry's own stages keep the rules`(_ kind: String, _ settings: String) throws {
-        #expect(try Self.built(kind, settings).problems() == [])
+        #expect(try Self.builtIn(kind, settings).problems() == [])
     }
 
     @Test func `a stage that keeps the rules has no problems`() throws {
@@ -49,7 +49,7 @@ struct StageConformanceTests {
         #expect(others == [], "\(fault)")
     }
 
-    @Test func `a stage check uses the given events instead of the stage's samples`() throws {
+    @Test func `a stage check accepts events from the caller`() throws {
         let check = try StageConformance(
             Counting.self, settings: "{fault: none}",
             events: [#"{"type":"match","time":"2026-02-01T00:00:00Z"}"#, #"{"type":"match"}"#])
@@ -71,19 +71,19 @@ private struct Counting: Stage {
 
     private let fault: String
     private var count = 0
-    private var secret = 0
+    private var unsavedCount = 0
     private var held: [(number: Int, due: Instant)] = []
-    private var isRestless = false
+    private var keepsWaking = false
 
     init(_ settings: Settings, context: StageContext) throws(SettingsError) { fault = settings.fault }
 
     var deadline: Instant? {
-        if fault == "eager", count == 0, secret == 0 { return Instant(microseconds: 1) }
-        if isRestless, held.isEmpty { return restlessUntil }
+        if fault == "eager", count == 0, unsavedCount == 0 { return Instant(microseconds: 1) }
+        if keepsWaking, held.isEmpty { return nextWake }
         return held.first?.due
     }
 
-    private var restlessUntil = Instant.epoch
+    private var nextWake = Instant.epoch
 
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         guard event.isOfType("match") else {
@@ -91,19 +91,19 @@ private struct Counting: Stage {
             return out.pass(event)
         }
         count += 1
-        secret += 1
-        held.append((number: fault == "forgets" ? secret : count, due: now.advanced(by: .seconds(1))))
+        unsavedCount += 1
+        held.append((number: fault == "forgets" ? unsavedCount : count, due: now.advanced(by: .seconds(1))))
         if fault == "odd", event.json["user"] == nil { out.append { $0.append("no JSON at all") } }
         if fault == "peeks", out.count > 0 { out.append { $0.append("{\"peeked\":true}") } }
     }
 
     mutating func wake(at now: Instant, into out: inout Outbox) {
         if fault == "eager", held.isEmpty {
-            secret = 1
+            unsavedCount = 1
             return out.append { $0.append("{\"type\":\"eager\"}") }
         }
         if held.isEmpty {
-            if fault == "endless" { restlessUntil = now.advanced(by: .seconds(1)) }
+            if fault == "endless" { nextWake = now.advanced(by: .seconds(1)) }
             return
         }
         while let first = held.first, first.due <= now {
@@ -111,7 +111,7 @@ private struct Counting: Stage {
             write(first.number, into: &out)
         }
         guard fault == "stuck" || fault == "endless", held.isEmpty else { return }
-        (isRestless, restlessUntil) = (true, fault == "stuck" ? now : now.advanced(by: .seconds(1)))
+        (keepsWaking, nextWake) = (true, fault == "stuck" ? now : now.advanced(by: .seconds(1)))
     }
 
     private func write(_ number: Int, into out: inout Outbox) {
@@ -139,7 +139,7 @@ private struct Counting: Stage {
             snapshot.write(number)
             if fault != "half" { snapshot.write(Int(due.microseconds)) }
         }
-        if fault == "eager" { snapshot.write(secret) }
+        if fault == "eager" { snapshot.write(unsavedCount) }
     }
 
     mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
@@ -150,6 +150,6 @@ private struct Counting: Stage {
             let (number, due) = (try snapshot.integer(), fault == "half" ? 0 : try snapshot.integer())
             held.append((number: number, due: Instant(microseconds: Int64(due))))
         }
-        if fault == "eager" { secret = try snapshot.integer() }
+        if fault == "eager" { unsavedCount = try snapshot.integer() }
     }
 }

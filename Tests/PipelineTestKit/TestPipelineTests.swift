@@ -3,8 +3,8 @@ import PipelineTestKit
 import TestSupport
 import Testing
 
-/// The promises of the kit to authors of tests.
-@Suite struct Kit {
+/// What the kit promises to authors of tests.
+@Suite struct TestPipelineTests {
     private static let yaml = """
         pipeline: kit
         stages:

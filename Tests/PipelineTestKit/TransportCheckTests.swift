@@ -15,7 +15,7 @@ struct TransportCheckTests {
             samples: SamplePushes(app: app, transport: "pager"), limit: fault == nil ? .seconds(20) : .milliseconds(400)
         ) { PagerTransport(pager, fault) }
         let problems = await check.problems()
-        pager.hangUp()
+        pager.endTest()
         return problems
     }
 
@@ -37,7 +37,7 @@ enum Fault: String, CaseIterable, Sendable {
     case answersForOthers = "has an answer but was not delivered"
     case losesPushes = "was accepted but did not arrive with its apns-id"
     case sendsTwice = "arrived 2 times, but its answer does not say so"
-    case turnsOrder = " arrived before "
+    case reversesOrder = " arrived before "
     case refuses = " is failed: no reason"
     case acceptsAnything = "'no JSON' is accepted, not failed"
     case hangsOnEmptyWindow = "an empty window ends at once: deliver has not returned"
@@ -46,12 +46,12 @@ enum Fault: String, CaseIterable, Sendable {
     case hangsClosed = "deliver answers after it: deliver has not returned"
     case hangsClosing = "close may be called without open: close has not returned"
     case hangsCancelled = "a deliver that is cancelled at once ends soon: deliver has not returned"
-    case hangsUnderWay = "a deliver that is cancelled in flight ends soon: deliver has not returned"
+    case hangsInFlight = "a deliver that is cancelled in flight ends soon: deliver has not returned"
     case hangsWhenClosed = "close ends deliveries in flight: deliver has not returned"
     case defersForEver = "stays deferred"
     case sendsDeferredAnew = "sent with the same apns-id: push 8000 at device0 arrived "
     case keepsFiles = "more open files"
-    case keepsItself = "a closed transport is still in memory"
+    case staysInMemory = "a closed transport is still in memory"
 }
 
 /// The server: the pushes that arrived, and whether it accepts pushes now.
@@ -60,7 +60,7 @@ private final class Pager: Sendable {
         var arrivals: [String] = []
         var isPaused = false
         var stalled: [CheckedContinuation<Void, Never>] = []
-        var isOver = false
+        var hasEnded = false
         var kept: [AnyObject & Sendable] = []
         var files: [CInt] = []
     }
@@ -76,20 +76,20 @@ private final class Pager: Sendable {
     /// Opens eight files, so that the number grows even if parallel tests close some files.
     func keepFiles() { state.withLock { state in for _ in 0..<8 { state.files.append(dup(0)) } } }
 
-    /// Returns when the test is over.
+    /// Returns when the test ends.
     func stall() async {
         await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if !state.isOver { state.stalled.append(continuation) }
-                return state.isOver
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.stalled.append(continuation) }
+                return state.hasEnded
             }
-            if isOver { continuation.resume() }
+            if hasEnded { continuation.resume() }
         }
     }
 
-    func hangUp() {
+    func endTest() {
         let (stalled, files) = state.withLock { state in
-            state.isOver = true
+            state.hasEnded = true
             state.kept = []
             return (state.stalled, state.files)
         }
@@ -116,7 +116,7 @@ private final class PagerTransport: Transport {
     func open() async {
         state.withLock { ($0.isOpen, $0.wasOpen) = (true, true) }
         if fault == .keepsFiles { pager.keepFiles() }
-        if fault == .keepsItself { pager.keep(self) }
+        if fault == .staysInMemory { pager.keep(self) }
     }
 
     func close() async {
@@ -128,7 +128,7 @@ private final class PagerTransport: Transport {
         await hang(pushes)
         guard isOpen else { return pushes.map { TransportAnswer($0.id, .failed, attempts: 0) } }
         var answers: [TransportAnswer] = []
-        for push in fault == .turnsOrder ? pushes.reversed() : pushes {
+        for push in fault == .reversesOrder ? pushes.reversed() : pushes {
             if let answer = await page(push) { answers.append(answer) }
         }
         switch fault {
@@ -170,7 +170,7 @@ private final class PagerTransport: Transport {
     private func wait(_ push: Delivery, _ id: String) async -> TransportAnswer? {
         if state.withLock({ $0.late.insert(id).inserted }) { pager.page(id) }
         if fault == .sendsDeferredAnew { state.withLock { $0.late = [] } }
-        if fault == .hangsCancelled || fault == .hangsUnderWay || fault == .hangsWhenClosed { await pager.stall() }
+        if fault == .hangsCancelled || fault == .hangsInFlight || fault == .hangsWhenClosed { await pager.stall() }
         return Task.isCancelled ? nil : TransportAnswer(push.id, .deferred)
     }
 }

@@ -133,7 +133,7 @@ struct BadInputTests {
     @Test(arguments: Seeded.seeds)
     func `valid predicates with a changed byte or piece do not crash`(seed: UInt64) throws {
         var random = RandomPredicates(seed)
-        var (taken, refused) = (0, 0)
+        var (accepted, refused) = (0, 0)
         for _ in 0..<3000 {
             var bytes = Array(random.extended().text.utf8)
             for _ in 0...random.random.below(3) { Self.mutate(&bytes, &random.random) }
@@ -141,7 +141,7 @@ struct BadInputTests {
             for dialect in [PredicateReader.Dialect.cloudKit, .extended] {
                 do {
                     let predicate = try PredicateReader(dialect).read(text: text).predicate
-                    taken += 1
+                    accepted += 1
                     try #require(try PredicateReader(dialect).predicate(predicate.text) == predicate, "\(text)")
                 } catch let error as PredicateError {
                     refused += 1
@@ -150,7 +150,7 @@ struct BadInputTests {
                 }
             }
         }
-        #expect(taken > 300 && refused > 300, "\(taken) taken, \(refused) refused")
+        #expect(accepted > 300 && refused > 300, "\(accepted) accepted, \(refused) refused")
     }
 
     private static func mutate(_ bytes: inout [UInt8], _ random: inout Seeded) {
@@ -177,7 +177,7 @@ struct BadInputTests {
         ]
         let keys = ["comparator", "fieldName", "systemFieldName", "fieldValue", "distance", "ignoresCase", "x"]
         let names = FilterComparators.byName.keys.sorted()
-        var taken = 0
+        var accepted = 0
         for _ in 0..<5000 {
             var members = [#""comparator":"\#(random.one(of: names))""#]
             for key in keys
@@ -187,11 +187,11 @@ struct BadInputTests {
             let filter = "[{\(members.joined(separator: ","))}]"
             do {
                 _ = try RecordPredicate.filter(filter)
-                taken += 1
+                accepted += 1
             } catch let error as PredicateError {
                 try #require(error.path.hasPrefix("filterBy[0]") && error.offset == nil, "\(filter): \(error)")
             }
         }
-        #expect(taken > 20, "\(taken)")
+        #expect(accepted > 20, "\(accepted)")
     }
 }

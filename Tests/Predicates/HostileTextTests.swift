@@ -13,13 +13,13 @@ struct HostileTextTests {
     ) throws {
         var draw = RandomText(seed, isExtended: dialect == .extended)
         let reader = PredicateReader(dialect)
-        var (taken, refused, filtered) = (0, 0, 0)
+        var (accepted, refused, filtered) = (0, 0, 0)
         for _ in 0..<5000 {
             let whole = draw.sum(4)
             let text = draw.random.isOneIn(3) ? draw.broken(whole) : whole
             do {
                 let reading = try Self.read(text, reader)
-                taken += 1
+                accepted += 1
                 try Self.check(reading, of: text, reader)
                 filtered += reading.predicate.filterBy == nil ? 0 : 1
             } catch let error as PredicateError {
@@ -27,7 +27,9 @@ struct HostileTextTests {
                 try Self.check(error, of: text)
             }
         }
-        #expect(taken > 1000 && refused > 1000 && filtered > 500, "\(taken), \(refused), \(filtered), seed \(seed)")
+        #expect(
+            accepted > 1000 && refused > 1000 && filtered > 500,
+            "\(accepted), \(refused), \(filtered), seed \(seed)")
     }
 
     /// Reads a text with as many arguments as it has placeholders.

@@ -24,12 +24,12 @@ struct NameTests {
     func `text, filterBy and %K accept the same names as records`(seed: UInt64) throws {
         var random = Seeded(seed)
         let letters = ["a", "Z", "q", "0", "9", "_", "ü", "-", "é", "x", "🐶"]
-        var taken = 0
+        var accepted = 0
         for number in 0..<2000 {
             let length = number % 50 == 0 ? 253 + random.below(5) : 1 + random.below(4)
             let name = (0..<length).map { _ in random.isOneIn(3) ? random.one(of: letters) : "a" }.joined()
             let isName = try Self.isFieldName(name)
-            taken += isName ? 1 : 0
+            accepted += isName ? 1 : 0
             let reader = PredicateReader()
             let filter = #"[{"comparator":"EQUALS","fieldName":"\#(name)","fieldValue":{"value":1}}]"#
             try #require(try Self.accepts { _ = try RecordPredicate.filter(filter) } == isName, "\(name), seed \(seed)")
@@ -39,7 +39,7 @@ struct NameTests {
                 try #require(try Self.accepts { _ = try reader.predicate(text) } == isName, "\(text), seed \(seed)")
             }
         }
-        #expect((300...1900).contains(taken))
+        #expect((300...1900).contains(accepted))
     }
 
     @Test(arguments: [

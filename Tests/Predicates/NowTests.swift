@@ -13,7 +13,7 @@ struct NowTests {
         ("f > now() AND f < now()", [], [-1, 0, 1]), ("f == 1767225600000 AND f == now()", [0], [-1, 1]),
     ])
     func `now() is the time of the change`(_ text: String, _ holds: [Int64], _ fails: [Int64]) throws {
-        for predicate in [try RecordPredicate(text: text), try filtered(text)] {
+        for predicate in [try RecordPredicate(text: text), try readBackFromFilter(text)] {
             for offset in holds + fails {
                 let isHeld = try withJSON(record("\(Self.now + offset)")) { predicate.matches($0, now: Self.now) }
                 #expect(isHeld == holds.contains(offset), "\(offset)")
@@ -24,7 +24,7 @@ struct NowTests {
     }
 
     /// The same predicate, written as `filterBy` and read back.
-    private func filtered(_ text: String) throws -> RecordPredicate {
+    private func readBackFromFilter(_ text: String) throws -> RecordPredicate {
         let predicate = try RecordPredicate(text: text)
         #expect(try RecordPredicate(text: predicate.text) == predicate)
         let filter = try #require(predicate.filterBy)

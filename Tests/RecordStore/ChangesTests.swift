@@ -63,7 +63,7 @@ struct ChangesTests {
             try test.apply([Line.deleteZone(zone)])
             living[zone] = nil
         case 1: try test.writer.forget(before: test.next - UInt64(random.below(Int(min(test.next, 8)))))
-        case 2...5: try test.writer.work(rowsMax: 2)
+        case 2...5: try test.writer.doMaintenance(rowsMax: 2)
         case 6...12:
             try test.apply([Line.delete(name, zone: zone)])
             living[zone]?[name] = nil
@@ -89,7 +89,7 @@ struct ChangesTests {
                     try test.apply([Line.deleteZone(name)])
                     living.remove(name)
                 case 1: try test.apply([Line.save("a"), Line.delete("b", zone: name)])
-                case 2: try test.writer.work(rowsMax: 2)
+                case 2: try test.writer.doMaintenance(rowsMax: 2)
                 default:
                     try test.apply([random.isOneIn(2) ? Line.saveZone(name) : Line.save("a", zone: name)])
                     living.insert(name)
@@ -182,7 +182,7 @@ struct TokenTests {
         #expect(error(token, zone, other) == .tokenExpired(.otherLog))
     }
 
-    @Test func `a token expires when deletions after it are forgotten, and with the zone's life`() throws {
+    @Test func `a token expires when deletions after it are forgotten, and when its zone is created again`() throws {
         let test = try TestStore()
         try test.apply([Line.saveZone("Z"), Line.save("a", zone: "Z")])
         let token = try test.store.changeToken(of: zone, in: .alice)

@@ -14,7 +14,7 @@ struct FileTests {
         path = folder.file("records.sqlite")
     }
 
-    private func filled() throws {
+    private func fillStore() throws {
         let test = try TestStore(folder)
         let fields = #"{"f":{"value":"\#(String(repeating: "x", count: 200))"}}"#
         try test.apply((0..<300).map { Line.save("r\($0)", fields) })
@@ -36,7 +36,7 @@ struct FileTests {
     }
 
     @Test func `the store of another log is refused`() throws {
-        try filled()
+        try fillStore()
         let other = LogIdentity(seed: "other", name: "changes")
         #expect(throws: RecordStoreError.otherLog(path: path, found: testLog.description, expected: other)) {
             try RecordStore(path: path, log: other)
@@ -62,7 +62,7 @@ struct FileTests {
 
     /// Damages every third page, one for each try. No call crashes, and each error asks for a rebuild.
     @Test func `a damaged page gives an error that asks for a rebuild`() throws {
-        try filled()
+        try fillStore()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         var errors = 0
         for page in stride(from: 0, to: whole.count / 4096, by: 3) {

@@ -10,7 +10,7 @@ struct ModelTests {
     @Test(arguments: Seeded.seeds)
     func `every read returns what the model contains, in every database`(seed: UInt64) throws {
         for round in 0..<UInt64(Tier.rounds(4, full: 30)) {
-            let (test, model) = try played(seed &+ round &* 7_919, events: 150)
+            let (test, model) = try storeAndModel(seed &+ round &* 7_919, events: 150)
             try check(test.store, model)
             try test.finish()
             try check(test.store, model)
@@ -18,7 +18,7 @@ struct ModelTests {
     }
 
     /// A store that applied a random history, in batches of random lengths, and the model of this history.
-    private func played(_ seed: UInt64, events: Int) throws -> (TestStore, StoreModel) {
+    private func storeAndModel(_ seed: UInt64, events: Int) throws -> (TestStore, StoreModel) {
         var (history, random) = (RandomHistory(seed), Seeded(seed &+ 1))
         var model = StoreModel()
         let test = try TestStore()
@@ -27,11 +27,11 @@ struct ModelTests {
             let change = history.change()
             lines.append(change.line)
             // All events of a batch have one time.
-            model.take(change, sequence, milliseconds: Int64(test.next))
+            model.apply(change, sequence, milliseconds: Int64(test.next))
             if random.isOneIn(4) {
                 try test.apply(lines)
                 lines = []
-                if random.isOneIn(3) { try test.writer.work(rowsMax: 2) }
+                if random.isOneIn(3) { try test.writer.doMaintenance(rowsMax: 2) }
             }
         }
         try test.apply(lines)
@@ -133,7 +133,7 @@ struct RebuildTests {
 
     /// Both stores apply the same batches, because a batch has one time for all of its events.
     @Test(arguments: Seeded.seeds)
-    func `a rebuilt store equals a store that followed the log with background work and repeated batches`(
+    func `a rebuilt store equals a store that followed the log with maintenance and repeated batches`(
         seed: UInt64
     ) throws {
         for round in 0..<UInt64(Tier.rounds(3, full: 20)) {
@@ -147,7 +147,7 @@ struct RebuildTests {
                 let end = min(next + 1 + random.below(4), batches.count)
                 _ = try followed.writer.apply(Array(batches[first..<end]))
                 next = end
-                if random.isOneIn(3) { try followed.writer.work(rowsMax: 2) }
+                if random.isOneIn(3) { try followed.writer.doMaintenance(rowsMax: 2) }
             }
             _ = try rebuilt.writer.apply(batches)
             #expect(try followed.dump == rebuilt.dump)

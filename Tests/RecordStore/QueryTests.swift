@@ -8,7 +8,7 @@ import Time
 @testable import RecordStore
 
 struct QueryTests {
-    /// The names of the matching records of `zones`, in the query's order. Tests the predicate on each record.
+    /// The names of the matching records of `zones`, in the query's order. Evaluates the predicate for each record.
     private func bruteForce(_ query: String, _ zones: [ZoneKey], _ store: RecordStore) throws -> [String] {
         let read = try RecordQuery(query)
         let predicate = try withJSON(query) { try PredicateReader().read(query: $0).predicate }
@@ -27,7 +27,7 @@ struct QueryTests {
         return found.sorted { read.order.precedes($0.position, $1.position) }.map(\.name)
     }
 
-    private func paged(
+    private func namesPageByPage(
         _ query: String, _ zones: RecordQuery.Zones, limit: Int, _ store: RecordStore
     ) throws -> [String] {
         var (names, marker) = ([String](), nil as String?)
@@ -52,7 +52,7 @@ struct QueryTests {
                 try test.apply((0..<15).map { _ in random.line(names) })
                 for _ in 0..<15 { try checkOneQuery(&random, test) }
                 // The writer builds indexes while records change.
-                try test.writer.work(rowsMax: 1 + random.random.below(5))
+                try test.writer.doMaintenance(rowsMax: 1 + random.random.below(5))
             }
             try test.finish()
             #expect(try test.store.indexes().contains { $0.isComplete })
@@ -75,9 +75,9 @@ struct QueryTests {
         let isWide = random.random.isOneIn(3)
         let expected = try bruteForce(query, isWide ? all : [zone], store)
         let limit = random.random.one(of: [1, 2, 3, 200])
-        let found = try paged(query, isWide ? .all : .one(zone), limit: limit, store)
+        let found = try namesPageByPage(query, isWide ? .all : .one(zone), limit: limit, store)
         #expect(found == expected, "\(query) in \(isWide ? "all zones" : zone.name) by \(limit)")
-        if random.random.isOneIn(3) { try test.want(query, zone) }
+        if random.random.isOneIn(3) { try test.requestIndexes(for: query, in: zone) }
     }
 
     @Test func `only zones and types that had many records get an index, for the fields that a query asked for`() throws
@@ -93,7 +93,7 @@ struct QueryTests {
             _ = try test.store.query(
                 RecordQuery(query, in: .one(ZoneKey(name: zone))), in: .alice, now: .epoch)
         }
-        try test.writer.work(rowsMax: 100)
+        try test.writer.doMaintenance(rowsMax: 100)
         #expect(try test.store.indexes().map(\.isComplete) == [false])
         try test.finish(rowsMax: 100)
         let indexes = try test.store.indexes()
@@ -227,12 +227,12 @@ extension RecordStore {
 
 extension TestStore {
     /// Asks for indexes for a query, as if the query had read many rows.
-    func want(_ query: String, _ zone: ZoneKey) throws {
+    func requestIndexes(for query: String, in zone: ZoneKey) throws {
         let read = try RecordQuery(query)
         let id = try store.read { try StoredZone.find(zone, in: .alice, $0)?.id }
         let subjects = read.predicate.clauses.map(\.subject) + read.sort.map(\.subject)
         guard let id else { return }
-        store.wanted.withLock { wanted in
+        store.wantedIndexes.withLock { wanted in
             for subject in subjects where subject != .allText {
                 wanted.insert(FieldIndex(zone: id, type: "Note", subject: subject))
             }

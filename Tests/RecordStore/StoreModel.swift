@@ -38,7 +38,7 @@ struct StoreModel {
     var devices: [AccountID: [String: String]] = [:]
     var users: Set<AccountID> = []
 
-    mutating func take(_ change: RandomChange, _ sequence: UInt64, milliseconds: Int64) {
+    mutating func apply(_ change: RandomChange, _ sequence: UInt64, milliseconds: Int64) {
         switch change {
         case .save(let record): save(record, sequence, milliseconds)
         case .delete(let database, let zone, let name, let type):

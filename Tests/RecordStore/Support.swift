@@ -37,9 +37,9 @@ final class TestStore {
         return try writer.apply([batch])
     }
 
-    /// Does all background work of the writer.
+    /// Does all maintenance of the writer.
     func finish(rowsMax: Int = 3) throws {
-        while try writer.work(rowsMax: rowsMax) {}
+        while try writer.doMaintenance(rowsMax: rowsMax) {}
     }
 
     var dump: [String] {

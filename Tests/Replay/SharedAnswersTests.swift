@@ -4,10 +4,10 @@ import Testing
 
 /// The answers that the variant of a what-if gets, derived from the recorded stage's answers.
 @Suite struct SharedAnswersTests {
-    /// A transport may answer "under way" and "accepted" in one batch. The recorded stage then gets both answers before
+    /// A transport may answer "in flight" and "accepted" in one batch. The recorded stage then gets both answers before
     /// the variant hands out its push.
     @Test(arguments: [false, true])
-    func `the variant gets the final answer to a push that was under way`(variantPushesBetween: Bool) throws {
+    func `the variant gets the final answer to a push that was in flight`(variantPushesBetween: Bool) throws {
         let recorded = ScriptedAnswers()
         let (baseline, variant) = SharedAnswers.pair(recorded)
         let (recordedPush, variantPush) = (delivery(of: 7), delivery(of: 8))
@@ -18,9 +18,9 @@ import Testing
         _ = try baseline.answer(to: recordedPush)
         var answers: [TransportAnswer?] = []
         if variantPushesBetween { answers.append(try variant.answer(to: variantPush)) }
-        _ = try baseline.takeLater()
+        _ = try baseline.takeLaterAnswers()
         if !variantPushesBetween { answers.append(try variant.answer(to: variantPush)) }
-        answers += try variant.takeLater()
+        answers += try variant.takeLaterAnswers()
 
         #expect(answers.map { $0?.id } == [variantPush.id, variantPush.id])
         #expect(answers.map { $0?.isUnderWay } == [true, false])
@@ -38,5 +38,5 @@ private final class ScriptedAnswers: AnswerSource {
     var later: [TransportAnswer] = []
 
     func answer(to delivery: Delivery) -> TransportAnswer? { immediate }
-    func takeLater() -> [TransportAnswer] { later }
+    func takeLaterAnswers() -> [TransportAnswer] { later }
 }

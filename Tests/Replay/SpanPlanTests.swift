@@ -17,7 +17,7 @@ import Testing
             sequence: position, now: .epoch)
     }
 
-    private func first(_ course: SpanCourse?) -> UInt64? { course?.span.start?.position }
+    private func startPosition(of course: SpanCourse?) -> UInt64? { course?.span.start?.position }
 
     @Test func `the largest history is replayed first`() {
         let plan = SpanPlan([history(1, bytes: 10), history(2, bytes: 30), history(1, bytes: 20)])
@@ -29,12 +29,12 @@ import Testing
         let whole = try #require(plan.next())
         #expect(whole.moveToNextSpan())
         let half = try #require(plan.next())
-        #expect(first(half) == 5)
-        var gone = 2
-        while whole.moveToNextSpan() { gone += 1 }
-        #expect(gone == 5 && first(whole) == 4)
-        #expect(first(plan.next()) == 7, "half of three spans, rounded up, without the current one")
-        #expect(half.moveToNextSpan() && first(half) == 6 && !half.moveToNextSpan())
+        #expect(startPosition(of: half) == 5)
+        var replayed = 2
+        while whole.moveToNextSpan() { replayed += 1 }
+        #expect(replayed == 5 && startPosition(of: whole) == 4)
+        #expect(startPosition(of: plan.next()) == 7, "half of three spans, rounded up, without the current one")
+        #expect(half.moveToNextSpan() && startPosition(of: half) == 6 && !half.moveToNextSpan())
         #expect(plan.next() == nil)
     }
 

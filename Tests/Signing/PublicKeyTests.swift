@@ -29,7 +29,7 @@ import Testing
         let expected = [
             (Samples.one, "the PEM block is a PRIVATE KEY, not a PUBLIC KEY"),
             (Self.compressed, "there is no public key on the curve P-256 with an uncompressed point"),
-            ("hello", "there is no PEM block"),
+            ("hello", "the text is not exactly one PEM block"),
         ]
         for (pem, reason) in expected {
             #expect(throws: SigningError.unreadable(reason: reason)) { try PublicKey(pem: pem) }

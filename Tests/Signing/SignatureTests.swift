@@ -57,7 +57,7 @@ import Testing
         #expect(!(try Self.key()).isValid(rawSignature: Array((raw + raw).prefix(count)), for: Self.message))
     }
 
-    /// These numbers are 0, the order of the curve, and a number of 256 ones.
+    /// These numbers are 0, the order of the curve, and the largest number of 256 bits.
     @Test(arguments: [
         String(repeating: "0", count: 64), "FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551",
         String(repeating: "F", count: 64),

@@ -28,7 +28,9 @@ package enum DeclaredEvents {
         of line: UnsafeRawBufferPointer, _ parser: inout JSONParser
     ) throws -> [String] {
         let event = try parser.parse(line)
-        guard let type = EventType.of(event) else { return ["\(event["type"]?.string ?? "an event") is not declared"] }
+        guard let type = EventType.of(event) else {
+            return ["\(event["type"]?.string ?? "an event without a type") is not declared"]
+        }
         return type.problems(of: event).map { "\(type.name) \($0)" }
     }
 }

@@ -13,6 +13,7 @@ package final class FillableDisk: Sendable {
         set { full.withLock { $0 = newValue } }
     }
 
+    /// The real calls, except that each write fails with ENOSPC while the disk is full.
     package var calls: FileCalls {
         var calls = FileCalls()
         let real = calls.write

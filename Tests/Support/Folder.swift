@@ -3,23 +3,23 @@ import Foundation
 /// A temporary folder that is removed with this object. Its path is short enough for `ipc://` endpoints.
 package final class Folder: Sendable {
     package let path: String
-    private let isOurs: Bool
+    private let isRemovedWithObject: Bool
 
     /// The folder in which tests make folders: `TMPDIR`. In the ordinary check, `deploy/test` sets it to a folder in
     /// memory.
     package static let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
 
     package init(in parent: String = Folder.parent) throws {
-        isOurs = true
+        isRemovedWithObject = true
         path = "\(parent)/belfry-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 
     /// A folder that the caller made and removes.
-    package init(existing path: String) { (self.path, isOurs) = (path, false) }
+    package init(existing path: String) { (self.path, isRemovedWithObject) = (path, false) }
 
     deinit {
-        guard isOurs else { return }
+        guard isRemovedWithObject else { return }
         do { try FileManager.default.removeItem(atPath: path) } catch {
             // The system clears its temporary folder later.
         }

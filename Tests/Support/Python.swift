@@ -9,7 +9,7 @@ package enum Python {
 
     package static let hasZeroMQ = access("/usr/lib/python3/dist-packages/zmq/__init__.py", R_OK) == 0
 
-    /// The example stage in a pipeline file.
+    /// The example stage `quiet_types.py` as an entry of a pipeline file. It drops matches of the record type Draft.
     package static let filter = """
           filter:
             from: match

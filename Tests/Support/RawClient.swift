@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A TCP connection to 127.0.0.1 that sends the strings of a test, and reads only when the test asks for it.
+/// A TCP connection to 127.0.0.1 that sends the strings of a test, and reads only when the test asks for input.
 package final class RawClient: Sendable {
     private let descriptor: CInt
 
@@ -34,10 +34,11 @@ package final class RawClient: Sendable {
 
     package func endInput() { shutdown(descriptor, CInt(SHUT_WR)) }
 
-    /// All input until the server closes the connection. If the server does not close it, the text ends with a note.
+    /// All input until the server closes the connection. If nothing comes for 30 seconds, the text ends with a note.
     package func rest() async -> String { await read { _ in false } }
 
-    /// The statuses of at least `count` answers, or of fewer if the server closes the connection or sends no more.
+    /// The statuses of at least `count` answers, or of fewer if the server closes the connection or sends nothing for
+    /// 30 seconds.
     package func statuses(_ count: Int) async -> [Int] { Self.statuses(in: await answers(count)) }
 
     /// The input until `count` answers have begun, and at least the head of the first answer has ended.

@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A page of the manual's reference. Tests compare it with the code, or write it if `BELFRY_WRITE_REFERENCE` is set.
+/// A page of the manual's reference. Tests compare the page with the code. If `BELFRY_WRITE_REFERENCE` is set, they
+/// write the page.
 package struct ReferencePage: Sendable {
     private static let access = Mutex(())
     private let name: String
@@ -18,10 +19,10 @@ package struct ReferencePage: Sendable {
         try expect(at: place) { _ in text }
     }
 
-    /// Expects these rows in the first table below a heading.
+    /// Expects `rows` in the first table below a heading.
     ///
     /// - Parameter rows: Cells in Markdown. If a row has fewer cells than the table, people write the other cells in
-    ///   the page. These are kept for the row with the same first cell.
+    ///   the page. The other cells are kept for the row with the same first cell.
     package func expect(
         rows: [[String]], under heading: String, at place: SourceLocation = #_sourceLocation
     ) throws {
@@ -31,9 +32,9 @@ package struct ReferencePage: Sendable {
             let rule = try #require(lines[start...].firstIndex { $0.hasPrefix("|---") }, "\(heading) has no table")
             let end = lines[rule...].firstIndex { !$0.hasPrefix("|") } ?? lines.endIndex
             let width = Self.cells(of: lines[rule]).count
-            let present = Dictionary(lines[(rule + 1)..<end].map { (Self.cells(of: $0)[0], Self.cells(of: $0)) }) { $1 }
+            let current = Dictionary(lines[(rule + 1)..<end].map { (Self.cells(of: $0)[0], Self.cells(of: $0)) }) { $1 }
             let wanted = rows.map { row in
-                row + (row.count..<max(width, row.count)).map { column in present[row[0]]?[column] ?? "" }
+                row + (row.count..<max(width, row.count)).map { column in current[row[0]]?[column] ?? "" }
             }
             for row in wanted where row.contains("") {
                 Issue.record("\(name), \(heading): write the empty cells of \(row[0])", sourceLocation: place)
@@ -58,14 +59,14 @@ package struct ReferencePage: Sendable {
 
     private func expect(at place: SourceLocation, _ wanted: (String) throws -> String) throws {
         try Self.access.withLock { _ in
-            let present =
+            let current =
                 FileManager.default.fileExists(atPath: path) ? try String(contentsOfFile: path, encoding: .utf8) : ""
-            let wanted = try wanted(present)
-            guard wanted != present else { return }
+            let wanted = try wanted(current)
+            guard wanted != current else { return }
             if ProcessInfo.processInfo.environment["BELFRY_WRITE_REFERENCE"] != nil {
                 return try wanted.write(toFile: path, atomically: true, encoding: .utf8)
             }
-            let changes = wanted.components(separatedBy: "\n").difference(from: present.components(separatedBy: "\n"))
+            let changes = wanted.components(separatedBy: "\n").difference(from: current.components(separatedBy: "\n"))
             Issue.record(
                 "\(name) and the code differ: \(changes.map(Self.text).joined(separator: "; "))", sourceLocation: place)
         }

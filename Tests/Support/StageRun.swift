@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// A stage with a simple host: it gets lines of its upstream's log, and each delivery is answered at once.
+/// A stage with a simple host. The stage gets lines of its upstream's log, and the answer to each delivery at once.
 package struct StageRun<S: Stage> {
     /// A line of the upstream's log, and when the stage gets it.
     package struct Arrival: Sendable {
@@ -32,7 +32,7 @@ package struct StageRun<S: Stage> {
         self.answer = answer
     }
 
-    /// Gives the stage one line.
+    /// Wakes the stage at each deadline up to the line's time, and then gives the line to the stage.
     ///
     /// - Returns: Deliveries, rejections and events, one line each.
     package mutating func receive(_ arrival: Arrival) throws -> [String] {
@@ -57,6 +57,7 @@ package struct StageRun<S: Stage> {
     /// Wakes the stage until it has no deadline.
     ///
     /// - Parameter wakesMax: The largest number of wakes.
+    /// - Returns: Deliveries, rejections and events, one line each.
     package mutating func finish(wakesMax: Int = 10_000) -> [String] {
         var out = Outbox()
         var outputs: [String] = []
@@ -112,20 +113,21 @@ package struct StageRun<S: Stage> {
 package struct StageRecord: Equatable {
     /// The outputs for each line, and the outputs at the end.
     package var outputs: [[String]] = []
-    /// Some snapshots between lines, and the last one.
+    /// The snapshots before the first line, after some lines, and after the last line.
     package var snapshots: [[UInt8]] = []
+    /// The lines that `belfry state` shows after the last line of the history.
     package var state: [String] = []
 
     /// The first difference; nil if there is none.
     package func difference(from other: StageRecord) -> String? {
         if let step = outputs.indices.first(where: { outputs[$0] != other.outputs[$0] }) {
             let (one, two) = (outputs[step].joined(separator: " "), other.outputs[step].joined(separator: " "))
-            return "after line \(step): \(one) | \(two)"
+            return "outputs of line \(step): \(one) | \(two)"
         }
         if let place = snapshots.indices.first(where: { snapshots[$0] != other.snapshots[$0] }) {
             return "snapshot \(place): \(snapshots[place].count) and \(other.snapshots[place].count) bytes"
         }
-        return state == other.state ? nil : "state"
+        return state == other.state ? nil : "the lines of `belfry state`"
     }
 }
 
@@ -135,7 +137,7 @@ extension StageRun {
     package static func split(
         _ history: [Arrival], at cut: Int, past: PastInMemory? = nil, answer: @escaping (Delivery) -> TransportAnswer,
         fresh: () throws -> S
-    ) throws -> (itself: StageRecord, restored: StageRecord) {
+    ) throws -> (uninterrupted: StageRecord, restored: StageRecord) {
         var run = StageRun(try fresh(), past: past, answer: answer)
         for arrival in history[..<cut] { _ = try run.receive(arrival) }
         let other = try run.resumed(with: fresh(), from: run.snapshot)
@@ -144,7 +146,7 @@ extension StageRun {
 
     package static func split(
         _ history: [Arrival], at cut: Int, past: PastInMemory? = nil, fresh: () throws -> S
-    ) throws -> (itself: StageRecord, restored: StageRecord) {
+    ) throws -> (uninterrupted: StageRecord, restored: StageRecord) {
         try split(history, at: cut, past: past, answer: { TransportAnswer($0.id, .accepted) }, fresh: fresh)
     }
 
@@ -174,11 +176,11 @@ package struct DamageReport: Equatable {
 }
 
 extension StageRun {
-    /// Restores a new stage from each prefix of this stage's snapshot, and from the snapshot with any one byte changed. A
-    /// stage that accepts a damaged snapshot must continue with the history without a crash.
+    /// Restores a new stage from each prefix of this stage's snapshot, and from the snapshot with any one byte changed.
+    /// A stage that accepts a damaged snapshot must process the history without a crash.
     ///
     /// In a long snapshot, the ordinary check uses only every tenth position. The seed selects the first position.
-    package func damaged(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
+    package func damageReport(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
         let whole = snapshot
         let step = Tier.rounds(whole.count < 500 ? 1 : 10, full: 1)
         let places = stride(from: Int(Seeded.ofThisRun % UInt64(step)), to: whole.count, by: step)
@@ -209,7 +211,7 @@ extension StageRun {
         }
     }
 
-    /// The byte with each bit flipped, and values at which bounds and signs often go wrong.
+    /// The byte with each bit flipped, and values that often reveal wrong bounds and signs.
     private static func changes(of byte: UInt8) -> Set<UInt8> {
         var changes = Set((0..<8).map { byte ^ 1 << $0 })
         changes.formUnion([0, 1, 0x7F, 0x80, 0xFF, byte &+ 1, byte &- 1, UInt8(ascii: "\""), UInt8(ascii: "}")])

@@ -5,6 +5,7 @@ import Glibc
 package struct TestCertificates: Sendable {
     private static let openssl = "/usr/bin/openssl"
 
+    /// Whether this machine has openssl to make certificates, and Python, in which some clients are written.
     package static let isPossible = [Python.program, openssl].allSatisfy(FileManager.default.isExecutableFile)
 
     package let folder: Folder
@@ -13,7 +14,8 @@ package struct TestCertificates: Sendable {
 
     package init() throws { folder = try Folder() }
 
-    package func make(_ name: String, key: String = "key.pem", days: Int = 90) throws {
+    /// Writes a certificate, in place of an earlier one, and its key.
+    package func make(commonName name: String, key: String = "key.pem", days: Int = 90) throws {
         let arguments = [
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "\(days)",
             "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder.file(key), "-out",
@@ -40,7 +42,7 @@ package final class TestProgram: Sendable {
     }
 
     /// The text that the program writes until it ends.
-    package func answer() async -> String { await onThread { self.waitUntilExit() } }
+    package func standardOutput() async -> String { await onThread { self.waitUntilExit() } }
 
     @discardableResult
     func waitUntilExit() -> String {

@@ -22,11 +22,11 @@ package final class TestServer: Sendable {
 
     package let port: UInt16
     private let listener: CInt
-    private let log = Mutex<[Request]>([])
+    private let received = Mutex<[Request]>([])
     private let reply: @Sendable (Request, Int) -> Reply
 
-    /// - Parameter reply: Gets a request and the number of earlier requests. It runs on the connection's thread, so it may
-    ///   block.
+    /// - Parameter reply: Gets a request and the number of earlier requests. It runs on the connection's thread, so it
+    ///   can block.
     package init(_ reply: @escaping @Sendable (Request, Int) -> Reply) {
         self.reply = reply
         listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
@@ -37,7 +37,8 @@ package final class TestServer: Sendable {
         let listener = listener
         port = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                precondition(bind(listener, pointer, length) == 0 && listen(listener, 64) == 0, "no port is free")
+                precondition(
+                    bind(listener, pointer, length) == 0 && listen(listener, 64) == 0, "cannot listen on 127.0.0.1")
                 getsockname(listener, pointer, &length)
             }
             return UInt16(bigEndian: pointer.pointee.sin_port)
@@ -47,7 +48,7 @@ package final class TestServer: Sendable {
 
     package var url: String { "http://127.0.0.1:\(port)/pushes" }
 
-    package var requests: [Request] { log.withLock { $0 } }
+    package var requests: [Request] { received.withLock { $0 } }
 
     /// Stops accepting connections.
     package func stop() { _ = shutdown(listener, CInt(SHUT_RDWR)) }
@@ -66,11 +67,11 @@ package final class TestServer: Sendable {
 
     /// - Returns: Whether the connection stays open.
     private func answer(_ request: Request, on connection: CInt) -> Bool {
-        let before = log.withLock { log in
-            log.append(request)
-            return log.count - 1
+        let earlier = received.withLock { received in
+            received.append(request)
+            return received.count - 1
         }
-        switch reply(request, before) {
+        switch reply(request, earlier) {
         case .status(let status, let headers, let body):
             let lines = headers.map { "\($0.key): \($0.value)\r\n" }.joined()
             write("HTTP/1.1 \(status) X\r\n\(lines)content-length: \(body.utf8.count)\r\n\r\n\(body)", to: connection)

@@ -1,10 +1,10 @@
 import Glibc
 import Testing
 
-/// Which tests run: the tests of the ordinary check, which runs for every change, or all tests.
+/// Which tests run: the tests of the ordinary check, which is for every change, or all tests.
 ///
-/// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the cost of a test of the
-/// ordinary tier; `deploy/test` fails a test that costs more.
+/// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the cost of a test of
+/// the ordinary tier; `deploy/test` fails a test that costs more.
 package enum Tier: String, Sendable {
     case ordinary, full
 
@@ -14,7 +14,7 @@ package enum Tier: String, Sendable {
     /// The number of rounds of a test: few in the ordinary check, more in the full check.
     package static func rounds(_ ordinary: Int, full: Int) -> Int { current == .full ? full : ordinary }
 
-    /// In the ordinary check, one case that the seed of the run selects; in the full check, all cases.
+    /// All cases in the full check. In the ordinary check, one case that the seed of the run selects.
     package static func some<Case>(of cases: [Case]) -> [Case] {
         current == .full ? cases : [cases[Int(Seeded.ofThisRun % UInt64(cases.count))]]
     }
@@ -43,7 +43,8 @@ package enum Cost: String, Sendable {
         _ = Array(line.utf8).withUnsafeBytes { write(ledger, $0.baseAddress, $0.count) }
     }
 
-    /// Adds the cost of a program that the test starts: `belfry up` starts five stages.
+    /// Adds the cost of a program that the test starts. `belfry up` counts as six processes, because it usually starts
+    /// five stages.
     package static func spend(onProgram words: [String]) {
         spend(.processes, words.contains("up") && !words.contains("--in-process") ? 6 : 1)
     }

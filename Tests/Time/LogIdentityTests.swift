@@ -48,7 +48,7 @@ import Testing
         #expect(Array(LogIdentity.random().description)[14] == "4")
     }
 
-    @Test func `two positions never have the same identifier`() {
+    @Test func `the identifiers of different logs, positions and salts differ`() {
         let logs = (0..<4).map { LogIdentity(high: 0, low: $0) }
         var seen: Set<PositionID> = []
         for log in logs {

@@ -44,7 +44,7 @@ final class GatewayRig: Sendable {
         let context = try HostContext()
         let surroundings =
             courier == Self.console
-            ? HostSurroundings(registry: .builtIns, context: context, sink: { collector.take($0) })
+            ? HostSurroundings(registry: .builtIns, context: context, sink: { collector.add($0) })
             : HostSurroundings(registry: .builtIns, context: context)
         process = try PipelineProcess(file, in: surroundings)
         let messages = OperatorMessages()

@@ -16,7 +16,7 @@ struct ReadBarrierTests {
     @Test func `a read passes when the store has all events that the log had after the read began`() async {
         let task = await read()
         #expect(barrier.beginQuestion())
-        barrier.answer(last: 5)
+        barrier.handleAnswer(last: 5)
         barrier.applied(through: 4)
         #expect(barrier.count == 1 && barrier.lag == 1)
         barrier.applied(through: 5)
@@ -27,10 +27,10 @@ struct ReadBarrierTests {
         barrier.applied(through: 9)
         #expect(!barrier.beginQuestion())
         let task = await read()
-        barrier.answer(last: 9)
+        barrier.handleAnswer(last: 9)
         #expect(barrier.count == 1)
         #expect(barrier.beginQuestion())
-        barrier.answer(last: 9)
+        barrier.handleAnswer(last: 9)
         #expect(await task.value)
     }
 

@@ -45,7 +45,7 @@ struct StoreFolderTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a rebuilt store has the content of the old one`(seed: UInt64) async throws {
+    func `a rebuilt store has the content of the old store`(seed: UInt64) async throws {
         var stopped: GatewayRig?
         try await GatewayRig.with { rig in
             try await Self.change(rig, seed)

@@ -47,7 +47,7 @@ struct WriteLedgerTests {
     }
 
     /// A door that loses answers, a log, and a store that lags.
-    private struct World {
+    private struct Simulation {
         var ledger = Ledger(answered: 0, applied: 0)
         var log: [(id: String, refused: Bool)] = []
         var lines: [String] = []
@@ -56,10 +56,12 @@ struct WriteLedgerTests {
         var applied = 0
         var ends: [String: String] = [:]
         var queue: [String] = []
+        /// The writes that the door refuses.
         let refused: Set<String>
-        let silent: Set<String>
+        /// The writes that the door accepts, and that make no event.
+        let withoutEvents: Set<String>
 
-        mutating func take(_ actions: [Ledger.Action]) {
+        mutating func perform(_ actions: [Ledger.Action]) {
             for action in actions {
                 switch action {
                 case .end(let id, let end):
@@ -82,25 +84,25 @@ struct WriteLedgerTests {
             doorThrough += 1
             if refused.contains(id) {
                 refusals[doorThrough] = Ledger.Refusal(code: "no", path: "", reason: "")
-            } else if !silent.contains(id) {
+            } else if !withoutEvents.contains(id) {
                 log.append((id, false))
             }
         }
 
         mutating func answer() {
-            take(ledger.answered(through: doorThrough, last: UInt64(log.count), refusals: refusals))
+            perform(ledger.answered(through: doorThrough, last: UInt64(log.count), refusals: refusals))
         }
 
         mutating func loseAnswers() {
             refusals = [:]
-            take(ledger.passed(through: doorThrough, last: UInt64(log.count)))
+            perform(ledger.passed(through: doorThrough, last: UInt64(log.count)))
         }
 
         mutating func store(_ count: Int) {
             let end = min(log.count, applied + count)
             let events = log[applied..<end].enumerated().map { (id: $1.id, event: applied + $0 + 1) }
             applied = end
-            take(ledger.stored(through: UInt64(end), events: events))
+            perform(ledger.stored(through: UInt64(end), events: events))
         }
     }
 
@@ -108,22 +110,24 @@ struct WriteLedgerTests {
     func `each write ends once, and its line makes events once, whatever answers are lost`(round: Int) {
         var random = Seeded(Seeded.ofThisRun &+ UInt64(round) << 20)
         let ids = (0..<30).map { "w\($0)" }
-        var world = World(
+        var simulation = Simulation(
             refused: Set(ids.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }),
-            silent: Set(ids.filter { _ in Int.random(in: 0..<6, using: &random) == 0 }))
-        world.queue = ids
-        for step in 0..<2_000 where world.ends.count < ids.count {
+            withoutEvents: Set(ids.filter { _ in Int.random(in: 0..<6, using: &random) == 0 }))
+        simulation.queue = ids
+        for step in 0..<2_000 where simulation.ends.count < ids.count {
             switch Int.random(in: 0..<6, using: &random) {
-            case 0, 1: world.send()
-            case 2: world.admit()
-            case 3: world.answer()
-            case 4 where step < 1_000: world.loseAnswers()
-            default: world.store(Int.random(in: 1...4, using: &random))
+            case 0, 1: simulation.send()
+            case 2: simulation.admit()
+            case 3: simulation.answer()
+            case 4 where step < 1_000: simulation.loseAnswers()
+            default: simulation.store(Int.random(in: 1...4, using: &random))
             }
         }
-        #expect(world.ends.count == ids.count)
-        #expect(Set(world.log.map(\.id)).count == world.log.count, "a line made its event twice")
-        for id in ids where world.refused.contains(id) { #expect(world.ends[id]?.hasPrefix("refused") == true) }
+        #expect(simulation.ends.count == ids.count)
+        #expect(Set(simulation.log.map(\.id)).count == simulation.log.count, "a line made its event twice")
+        for id in ids where simulation.refused.contains(id) {
+            #expect(simulation.ends[id]?.hasPrefix("refused") == true)
+        }
     }
 }
 

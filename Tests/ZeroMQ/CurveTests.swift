@@ -52,7 +52,7 @@ import Testing
         clientKeys = try .generate()
     }
 
-    @Test func `a message of a known client arrives with the client's name`() throws {
+    @Test func `a message of a known client arrives with the client's user ID`() throws {
         let server = try server(allowing: [clientKeys.publicKey])
         let client = try client(of: server)
         #expect(try client.send([[1, 2, 3]]) == .sent)
@@ -77,7 +77,7 @@ import Testing
         let first = try client(of: server)
         _ = try monitor.wait(for: .authenticationFailed)
         first.close()
-        server.authorization?.setUserIDs(ownNames([clientKeys.publicKey]), in: "door")
+        server.authorization?.setUserIDs(userIDs(of: [clientKeys.publicKey]), in: "door")
         let second = try client(of: server)
         _ = try second.send([[2]])
         #expect(try server.next().last == [2])
@@ -148,12 +148,12 @@ import Testing
 
     private func server(allowing clients: Set<CurvePublicKey>) throws -> ZMQSocket {
         let authorization = try ClientAuthorization(context)
-        authorization.setUserIDs(ownNames(clients), in: "door")
+        authorization.setUserIDs(userIDs(of: clients), in: "door")
         return try server(authorization, domain: "door")
     }
 
     /// The user ID of each key is the key as text.
-    private func ownNames(_ keys: Set<CurvePublicKey>) -> [CurvePublicKey: String] {
+    private func userIDs(of keys: Set<CurvePublicKey>) -> [CurvePublicKey: String] {
         Dictionary(uniqueKeysWithValues: keys.map { ($0, $0.z85) })
     }
 

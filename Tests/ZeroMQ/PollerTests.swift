@@ -41,7 +41,7 @@ import Testing
     @Test func `a poll reports a closed descriptor as failed`() throws {
         let poller = ZMQPoller()
         let item = poller.add(fileDescriptor: 1 << 20)
-        #expect(try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1)
+        #expect(try poller.poll(timeoutMilliseconds: testTimeoutMilliseconds) == 1)
         #expect(poller.readiness(at: item).contains(.failed))
     }
 
@@ -105,18 +105,18 @@ private let interruptions = Atomic(0)
     @Test func `no signal is lost between clearing it and reading the queue`() async throws {
         let wake = try WakeSignal()
         let total = 20_000
-        let box = Counter()
+        let counter = Counter()
         async let consumed = SocketThread.run(name: "consumer") {
             let poller = ZMQPoller()
             poller.add(wake)
-            while box.value.load(ordering: .acquiring) < total {
-                guard try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1 else { return false }
+            while counter.value.load(ordering: .acquiring) < total {
+                guard try poller.poll(timeoutMilliseconds: testTimeoutMilliseconds) == 1 else { return false }
                 wake.clear()
             }
             return true
         }
         for _ in 0..<total {
-            box.value.add(1, ordering: .releasing)
+            counter.value.add(1, ordering: .releasing)
             wake.signal()
         }
         #expect(try await consumed)

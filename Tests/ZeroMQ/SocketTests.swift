@@ -141,19 +141,19 @@ import Testing
 
     @Test func `shutdown wakes a thread blocked in receive`() async throws {
         let context = try ZMQContext()
-        let error = try await blocked(context) { socket in _ = try socket.receive(into: ZMQMultipart()) }
+        let error = try await errorAfterShutdown(of: context) { socket in _ = try socket.receive(into: ZMQMultipart()) }
         #expect(error?.isTerminated == true)
     }
 
     @Test func `shutdown wakes a thread blocked in send`() async throws {
         let context = try ZMQContext()
-        let error = try await blocked(context) { socket in _ = try socket.send([[1]]) }
+        let error = try await errorAfterShutdown(of: context) { socket in _ = try socket.send([[1]]) }
         #expect(error?.isTerminated == true)
     }
 
     @Test func `shutdown wakes a thread blocked in poll`() async throws {
         let context = try ZMQContext()
-        let error = try await blocked(context) { socket in
+        let error = try await errorAfterShutdown(of: context) { socket in
             let poller = ZMQPoller()
             poller.add(socket)
             _ = try poller.poll()
@@ -161,9 +161,10 @@ import Testing
         #expect(error?.isTerminated == true)
     }
 
-    /// Runs `body` on a thread, shuts the context down once it is about to block, and returns its error.
-    private func blocked(
-        _ context: ZMQContext, _ body: @escaping @Sendable (ZMQSocket) throws -> Void
+    /// Runs `body` on a thread, shuts the context down when `body` is about to block, and returns the error that `body`
+    /// throws.
+    private func errorAfterShutdown(
+        of context: ZMQContext, _ body: @escaping @Sendable (ZMQSocket) throws -> Void
     ) async throws -> ZMQError? {
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         async let outcome = SocketThread.run(name: "blocked") { () -> ZMQError? in

@@ -5,18 +5,18 @@ import Testing
 
 /// How long a test waits, in milliseconds. This is long enough for a loaded machine, and short enough that a hang is
 /// noticed.
-let patienceMilliseconds = 20_000
+let testTimeoutMilliseconds = 20_000
 
-struct Silence: Error {}
+struct TimedOut: Error {}
 
 extension ZMQSocket {
-    /// The next message, copied; throws `Silence` instead of hanging.
+    /// The next message, copied; throws `TimedOut` instead of hanging.
     func next() throws -> [[UInt8]] {
         let message = ZMQMultipart()
         let poller = ZMQPoller()
         poller.add(self)
-        guard try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1 else { throw Silence() }
-        guard try receive(into: message, wait: false) == .received else { throw Silence() }
+        guard try poller.poll(timeoutMilliseconds: testTimeoutMilliseconds) == 1 else { throw TimedOut() }
+        guard try receive(into: message, wait: false) == .received else { throw TimedOut() }
         return message.copies
     }
 }
@@ -27,22 +27,23 @@ extension ZMQMultipart {
 }
 
 extension ZMQMonitor {
-    /// The next event of this kind; throws `Silence` instead of hanging.
+    /// The next event of this kind; throws `TimedOut` instead of hanging.
     func wait(for kind: Events) throws -> Event {
         let poller = ZMQPoller()
         poller.add(socket)
-        while try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1 {
+        while try poller.poll(timeoutMilliseconds: testTimeoutMilliseconds) == 1 {
             if let event = try next(wait: false), kind.contains(event.kind) { return event }
         }
-        throw Silence()
+        throw TimedOut()
     }
 }
 
-/// A ZeroMQ transport. ``wildcard`` is a new endpoint.
+/// A ZeroMQ transport.
 enum Wire: CaseIterable {
     case inproc, ipc, tcp
 
-    var wildcard: String {
+    /// An endpoint to which no socket is bound yet. libzmq replaces `*`.
+    var newEndpoint: String {
         switch self {
         case .inproc: "inproc://\(UUID())"
         case .ipc: "ipc://*"
@@ -65,7 +66,7 @@ struct Pair {
         context = try ZMQContext()
         bound = try ZMQSocket(context, boundType, boundOptions)
         connected = try ZMQSocket(context, connectedType, connectedOptions)
-        try bound.bind(wire.wildcard)
+        try bound.bind(wire.newEndpoint)
         try connected.connect(bound.lastEndpoint)
     }
 }

@@ -11,7 +11,7 @@ package struct AccessError: Error, Hashable, Sendable {
     package let redirectURL: String?
     /// The number of seconds after which the client may repeat the request; nil if the same request would fail again.
     package let retryAfter: Int?
-    /// Nil unless the refused credential could have been a guess. An attempt counts against the limits of the client
+    /// Set if the refused credential could have been a guess. The attempt then counts against the limits of the client
     /// and of the key.
     let attempt: FailedAttempt?
 

@@ -2,19 +2,19 @@ import CloudKitModel
 
 /// Who makes a request, and what the request may do.
 package struct Caller: Hashable, Sendable {
-    /// The container, environment and database of the request. The key allows them.
+    /// The container, environment and database of the request. The credentials allow them.
     package let path: WebServicesPath
     /// The user's record name; nil for a client that has not signed in. Such a client may only read the public
     /// database.
     package let user: String?
     /// All databases that the client's credentials allow.
     package let databases: Set<DatabaseScope>
-    /// Whether the key allows changes and the user is known.
+    /// Whether the user is known and the credentials allow changes.
     package var canWrite: Bool { user != nil && !isReadOnly }
-    /// The name of the key, for the access log.
+    /// The name of the key, for the access log; `(open)` in open mode.
     package let keyName: String
-    /// The next web authentication token, for the header `X-Apple-CloudKit-Web-Auth-Token`; nil if the user did not
-    /// sign in with such a token.
+    /// The next web authentication token, for the header `X-Apple-CloudKit-Web-Auth-Token`; nil if the request came
+    /// without such a token.
     package let webToken: String?
 
     let isReadOnly: Bool

@@ -5,8 +5,8 @@ import Time
 struct Authenticator {
     let keys: AccessKeys
 
-    /// - Throws: ``AccessError`` if the request is malformed, if the keys do not allow it, or if it needs a user and
-    ///   names no user.
+    /// - Throws: ``AccessError`` if the request is malformed, if the keys do not allow the request, or if only a user may
+    ///   make the request and it names no user.
     func caller(of request: AccessRequest, at now: Instant) throws(AccessError) -> Caller {
         let path = try WebServicesPath(request.path)
         let query = try CredentialQuery(request.rawQuery)
@@ -22,7 +22,7 @@ struct Authenticator {
             throw .notValid(Field.apiToken, "the request has neither an API token in its query nor a signature")
         }
         let app = try app(query, path)
-        guard let text = query.webToken else { return try app.anonymous(path) }
+        guard let text = query.webToken else { return try app.anonymousCaller(path) }
         return app.caller(try session(text, app, path, at: now), path, keys.secret, at: now)
     }
 
@@ -76,7 +76,7 @@ struct App {
     /// A client that has not signed in.
     ///
     /// - Throws: `AUTHENTICATION_REQUIRED` unless the path names the public database.
-    func anonymous(_ path: WebServicesPath) throws(AccessError) -> Caller {
+    func anonymousCaller(_ path: WebServicesPath) throws(AccessError) -> Caller {
         guard path.database == .public else {
             throw .signInRequired("only the public database can be read without signing in", at: signInURL)
         }

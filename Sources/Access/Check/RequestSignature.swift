@@ -33,7 +33,9 @@ struct RequestSignature {
     }
 
     private static func required(_ value: String?, _ name: String) throws(AccessError) -> String {
-        guard let value, !value.isEmpty else { throw .badRequest(name, "a signed request needs this header") }
+        guard let value, !value.isEmpty else {
+            throw .badRequest(name, "it is missing or empty, but a signed request needs it")
+        }
         return value
     }
 

@@ -131,7 +131,9 @@ extension JSONValue {
         _ key: StaticString, _ read: (JSONValue) throws(ModelError) -> Word
     ) throws(ModelError) -> Set<Word> {
         var words: Set<Word> = []
-        for element in try required(key).elements {
+        let list = try required(key)
+        guard list.isArray else { throw ModelError("member.kind", at: "\(key)", "it is not an array") }
+        for element in list.elements {
             do { words.insert(try read(element)) } catch { throw error.under("\(key)") }
         }
         return words

@@ -7,7 +7,7 @@ package enum AccessKeyError: Error, Hashable, Sendable, CustomStringConvertible 
     /// Users other than the file's owner have a permission on the file.
     case accessibleToOthers(String)
     case unreadable(String, reason: String)
-    /// A value of a new key is not acceptable.
+    /// A value of a new key or of a sign-out is not acceptable.
     case invalid(String)
     case nameTaken(String)
     case unknownKey(String)
@@ -20,7 +20,7 @@ package enum AccessKeyError: Error, Hashable, Sendable, CustomStringConvertible 
             "\(path): users other than the owner may use this file; run `chmod 600 \(path)`"
         case .unreadable(let path, let reason): "\(path) is not a key file that this version of Belfry reads: \(reason)"
         case .invalid(let reason): reason
-        case .nameTaken(let name): "there is a key named \(name) already; revoke it, or take another name"
+        case .nameTaken(let name): "there is a key named \(name) already; revoke it, or choose another name"
         case .unknownKey(let name): "there is no key with the name or ID \(name)"
         }
     }

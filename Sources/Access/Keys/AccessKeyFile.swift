@@ -54,24 +54,25 @@ package struct AccessKeyFile: Hashable, Sendable {
 extension AccessKeyFile {
     /// Changes the keys. Concurrent edits, also by several processes, run one after the other.
     ///
-    /// - Parameter missing: The keys to start with if there is no file; nil if a missing file is an error.
+    /// - Parameter newKeys: The keys to begin with if there is no file; nil if a missing file is an error.
     /// - Returns: The result of `change`. The change is durable.
-    /// - Throws: The error of `change`, or an error of the file. The file is then unchanged, with one exception: the
-    ///   new file is in place, but its name could not be made durable.
+    /// - Throws: The error of `change`, or an error of the file. The file is then unchanged. Exception: if the last step
+    ///   fails, which makes the new file's name durable, the file has the new keys, but a power cut may bring the old
+    ///   keys back.
     package func edit<Result>(
-        missing: @autoclosure () -> AccessKeys? = nil,
+        orBeginningWith newKeys: @autoclosure () -> AccessKeys? = nil,
         _ change: (inout AccessKeys) throws(AccessKeyError) -> Result
     ) throws(AccessKeyError) -> Result {
         let lock = try lock()
         defer { close(lock) }
-        guard var keys = try read() ?? missing() else { throw .missing(path) }
+        guard var keys = try read() ?? newKeys() else { throw .missing(path) }
         let result = try change(&keys)
         try replace(by: keys.text)
         return result
     }
 
-    /// An exclusive lock, held until the descriptor is closed. The lock is another file, because each edit replaces the
-    /// key file.
+    /// Takes an exclusive lock, which is held until the returned descriptor is closed. A file of its own is locked,
+    /// because each edit replaces the key file.
     private func lock() throws(AccessKeyError) -> CInt {
         let lock = AccessKeyFile(path: path + ".lock")
         let file = uninterrupted { DataMode.owner.open(lock.path, O_RDWR | O_CREAT | O_CLOEXEC) }
@@ -114,9 +115,9 @@ extension AccessKeyFile {
     private func synchronizeFolder() throws(AccessKeyError) {
         let name = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let folder = uninterrupted { open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard folder >= 0 else { throw failed("make durable") }
+        guard folder >= 0 else { throw failed("synchronize the folder of") }
         defer { close(folder) }
-        guard uninterrupted({ fsync(folder) }) == 0 else { throw failed("make durable") }
+        guard uninterrupted({ fsync(folder) }) == 0 else { throw failed("synchronize the folder of") }
     }
 }
 

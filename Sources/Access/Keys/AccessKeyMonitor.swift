@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The present keys of a gateway. ``currentReading()`` checks the file's stamp, so a change takes effect with the next
+/// The current keys of a gateway. ``currentReading()`` checks the file's stamp, so a change takes effect with the next
 /// request.
 final class AccessKeyMonitor: Sendable {
     enum Reading: Sendable {

@@ -52,13 +52,15 @@ package struct AccessKeys: Hashable, Sendable {
 // MARK: - Edits
 
 extension AccessKeys {
+    /// Adds a new key.
+    ///
     /// - Returns: The key, and its API token, which Belfry does not store. The token is nil if the key is not an API
     ///   token.
     package mutating func create(
         _ draft: KeyDraft, at now: Instant, _ random: RandomBytes
     ) throws(AccessKeyError) -> (key: AccessKey, token: String?) {
         guard !keys.contains(where: { $0.name == draft.name }) else { throw .nameTaken(draft.name) }
-        let made = try draft.key(now, random)
+        let made = try draft.key(createdAt: now, random)
         keys.append(made.key)
         return made
     }

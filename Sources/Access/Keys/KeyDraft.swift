@@ -28,7 +28,9 @@ package struct KeyDraft: Sendable {
     /// - Returns: The key, and its API token, which Belfry does not store. The token is nil if the key is not an API
     ///   token.
     /// - Throws: ``AccessKeyError`` if a value is not acceptable.
-    func key(_ created: Instant, _ random: RandomBytes) throws(AccessKeyError) -> (key: AccessKey, token: String?) {
+    func key(
+        createdAt created: Instant, _ random: RandomBytes
+    ) throws(AccessKeyError) -> (key: AccessKey, token: String?) {
         try check()
         let token = random(KeyDraft.apiTokenBytes).hexadecimal
         let kind: AccessKey.Kind =

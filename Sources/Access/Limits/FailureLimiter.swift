@@ -17,11 +17,11 @@ struct FailureLimiter: Sendable {
         case client(ClientAddress)
         case key(String)
 
-        var limit: Limit { if case .client = self { FailureLimiter.client } else { FailureLimiter.key } }
+        var limit: Limit { if case .client = self { FailureLimiter.clientLimit } else { FailureLimiter.keyLimit } }
     }
 
-    static let client = Limit(burst: 20, interval: .seconds(6))
-    static let key = Limit(burst: 200, interval: .milliseconds(600))
+    static let clientLimit = Limit(burst: 20, interval: .seconds(6))
+    static let keyLimit = Limit(burst: 200, interval: .milliseconds(600))
 
     /// When each bucket is full again. A subject without an entry has a full bucket.
     private var refills: [Subject: Instant] = [:]
@@ -55,8 +55,8 @@ struct FailureLimiter: Sendable {
         return wait > .zero ? wait : nil
     }
 
-    /// When the subject's bucket is full again, at the latest the time for a bucket that is empty now. Without this
-    /// limit, clients would wait too long after the clock was set back.
+    /// When the subject's bucket is full again, but at the latest when a bucket that is empty now would be full. Without
+    /// this limit, clients would wait too long after the clock was set back.
     private func refill(_ subject: Subject, at now: Instant) -> Instant {
         let refill = refills[subject] ?? now
         return min(refill, now.advanced(by: subject.limit.interval * subject.limit.burst))

@@ -21,13 +21,15 @@ struct Assertion {
 
     private static let bytesMax = 8 << 10
     private static let idBytesMax = 255
+    private static let malformed =
+        "it is not a JWT of three parts in Base64URL (RFC 7515), or it has more than \(bytesMax) bytes"
 
     /// - Throws: `BAD_REQUEST` if the text is not a complete assertion.
     init(_ text: String) throws(AccessError) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard text.utf8.count <= Assertion.bytesMax, parts.count == 3, let head = Base64URL.bytes(of: parts[0]),
             let claims = Base64URL.bytes(of: parts[1]), let signature = Base64URL.bytes(of: parts[2])
-        else { throw .badRequest(Field.assertion, "it is not a JWT of three parts in Base64URL (RFC 7515)") }
+        else { throw .badRequest(Field.assertion, Assertion.malformed) }
         signed = Array("\(parts[0]).\(parts[1])".utf8)
         self.signature = signature
         try ClaimSet.read(head) { claims throws(AccessError) in try Assertion.check(head: claims) }
@@ -104,7 +106,9 @@ private struct ClaimSet {
     func has(_ name: String) -> Bool { json.member(name) != nil }
 
     func text(_ name: String) throws(AccessError) -> String {
-        guard let text = json.member(name)?.string, !text.isEmpty else { throw missing(name, "a string") }
+        guard let text = json.member(name)?.string, !text.isEmpty else {
+            throw wrong(name, "it is missing, empty or not a string")
+        }
         return text
     }
 
@@ -117,14 +121,14 @@ private struct ClaimSet {
     /// RFC 7519, section 2: seconds since 1970, also with a fraction.
     func time(_ name: String) throws(AccessError) -> Instant {
         guard let seconds = json.member(name)?.double, (0...100_000_000_000).contains(seconds) else {
-            throw missing(name, "a time in seconds since 1970")
+            throw wrong(name, "it is missing, or is not a time in seconds since 1970")
         }
         return Instant(microseconds: Int64(seconds * 1_000_000))
     }
 
     func optionalTime(_ name: String) throws(AccessError) -> Instant? { has(name) ? try time(name) : nil }
 
-    private func missing(_ name: String, _ what: String) -> AccessError {
-        .badRequest("assertion.\(name)", "\(what) is required")
+    private func wrong(_ name: String, _ problem: String) -> AccessError {
+        .badRequest("assertion.\(name)", problem)
     }
 }

@@ -14,7 +14,7 @@ struct WebSession: Hashable, Sendable {
     /// When the user signed in. A renewed token keeps this time, so that signing out everywhere ends the whole session.
     var signedIn: Instant
     var keepsSignedIn: Bool
-    /// The first moment at which the token is not valid.
+    /// The first moment at which the token is no longer valid.
     var expires: Instant
 
     /// The session with a new expiration: now plus the full life of a token.

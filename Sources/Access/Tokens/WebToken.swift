@@ -7,8 +7,8 @@ import Time
 
 /// A web authentication token: the Base64 of a version, an HMAC and the session as JSON.
 ///
-/// The gateway stores no tokens. Only those who have the secret can issue a token. The characters and the
-/// length are those of Apple's tokens, which some clients check.
+/// The gateway stores no tokens. Only those who have the secret can issue a token. A token has the characters and the
+/// length of Apple's tokens, because some clients check them.
 enum WebToken {
     private static let version: UInt8 = 1
     private static let codeBytes = 32
@@ -18,7 +18,8 @@ enum WebToken {
         return Data([version] + code(of: claims, secret) + claims).base64EncodedString()
     }
 
-    /// The session of a token; nil if the token was not issued under this secret, or by another version of Belfry.
+    /// The session of a token; nil if the text is not a token that was issued under this secret, or if another version
+    /// of Belfry issued it in another form.
     static func session(_ text: String, _ secret: [UInt8]) -> WebSession? {
         guard let bytes = Data(base64Encoded: text).map({ Array($0) }), bytes.first == version,
             bytes.count > 1 + codeBytes

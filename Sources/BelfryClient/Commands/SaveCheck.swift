@@ -18,7 +18,7 @@ struct SaveCheck {
     }
 
     private func check(_ json: JSONValue, of user: JSONValue) throws(ModelError) {
-        let subscription = try Subscription(json, in: scope, anyScope: !isStrict)
+        let subscription = try Subscription(json, in: scope, allowsAnyScope: !isStrict)
         if let zone = subscription.zoneID {
             try under("zoneID") { () throws(ModelError) in try zone.expectOwner(user, in: scope) }
         }

@@ -24,7 +24,7 @@ open class CKNotification: NSObject, RemoteNotification {
 
     static func read(_ payload: Payload) -> CKNotification? {
         guard let content = NotificationContent(payload) else { return nil }
-        switch content.family {
+        switch content.kind {
         case .query: return CKQueryNotification(content)
         case .zone: return CKRecordZoneNotification(content)
         case .database: return CKDatabaseNotification(content)
@@ -33,7 +33,7 @@ open class CKNotification: NSObject, RemoteNotification {
     }
 
     /// The kind of the subscription that sent the push.
-    open var notificationType: NotificationType { content.family?.type ?? .unknown }
+    open var notificationType: NotificationType { content.kind?.type ?? .unknown }
     /// The notification's ID, which all pushes of one change share.
     open var notificationID: ID? { content.notificationID }
     /// The container. If the payload names no container, this is "Unknown Container", as in CloudKit's client.

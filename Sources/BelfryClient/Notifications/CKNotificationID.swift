@@ -2,7 +2,7 @@ import Foundation
 import JSON
 
 extension CKNotification {
-    /// The name by which an app's code knows the type.
+    /// CloudKit's name for the type ``CKNotificationID``.
     public typealias ID = CKNotificationID
 }
 

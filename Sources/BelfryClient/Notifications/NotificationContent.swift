@@ -3,7 +3,7 @@ import Foundation
 /// The content of a payload, for every kind of notification.
 struct NotificationContent: Sendable {
     /// The dictionary under `ck` that names the kind of notification.
-    enum Family: String, CaseIterable {
+    enum Kind: String, CaseIterable {
         case query = "qry"
         case zone = "fet"
         case database = "met"
@@ -19,14 +19,14 @@ struct NotificationContent: Sendable {
 
     /// Nil if the payload has none of the dictionaries. CloudKit's client reads such a payload as a notification of unknown
     /// kind.
-    let family: Family?
+    let kind: Kind?
     let notificationID: CKNotification.ID?
     let containerIdentifier: String
     let ownerRecordID: CKRecord.ID?
     let subscriptionID: CKSubscription.ID?
     let isPruned: Bool
     let alert: Alert
-    /// The database that changed. Meaningless if `family` is nil.
+    /// The database that changed. Meaningless if `kind` is nil.
     let databaseScope: CKDatabase.Scope
     /// Nil if the payload lacks the zone's name or owner.
     let zoneID: CKRecordZone.ID?
@@ -37,11 +37,11 @@ struct NotificationContent: Sendable {
     /// Nil if CloudKit's client would not read the payload.
     init?(_ payload: Payload) {
         guard let ck = payload.dictionary("ck") else { return nil }
-        let family = Family.allCases.first { ck.members[$0.rawValue] != nil }
-        let content = family.flatMap { ck.dictionary($0.rawValue) }
+        let kind = Kind.allCases.first { ck.members[$0.rawValue] != nil }
+        let content = kind.flatMap { ck.dictionary($0.rawValue) }
         let scope = content?.integer("dbs").flatMap(CKDatabase.Scope.init(wireCode:))
-        guard family == nil || scope != nil else { return nil }
-        (self.family, databaseScope) = (family, scope ?? .private)
+        guard kind == nil || scope != nil else { return nil }
+        (self.kind, databaseScope) = (kind, scope ?? .private)
         notificationID = ck.text("nid").map(CKNotificationID.init)
         containerIdentifier = ck.text("cid") ?? "Unknown Container"
         ownerRecordID = ck.text("ckuserid").map { CKRecord.ID(recordName: $0) }

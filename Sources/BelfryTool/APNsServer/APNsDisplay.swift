@@ -1,7 +1,7 @@
 import ArgumentParser
 import LocalAPNs
 
-/// Prints the records of a local APNs.
+/// Describes the records of a local APNs, as text or as JSON.
 struct APNsDisplay: Sendable {
     enum Form: String, CaseIterable, ExpressibleByArgument { case requests, device }
 

@@ -18,20 +18,24 @@ struct KeyCreateAPICommand: ParsableCommand {
         commandName: "api",
         abstract: "Creates an API token, which identifies an app, and prints it.",
         discussion: """
-            The key file contains only a hash of the token, so nobody can print the token again.
+            The key file contains a hash of the token and its last four characters, so nobody can print the token again.
 
               belfry key create api keys.json web --container iCloud.com.example.Notes --environment production
               belfry key create api keys.json status-page --container iCloud.com.example.Notes --database public --read-only
             """)
 
-    @OptionGroup var target: NewKeyArguments
+    @OptionGroup var newKey: NewKeyArguments
     @OptionGroup var databases: DatabaseOptions
-    @Option(help: "Where users of the app sign in. Requests that need a user are answered with this URL.")
+    @Option(
+        help: """
+            Where users of the app sign in. A request that needs a user, but comes from a client that has not signed in, is \
+            answered with this URL.
+            """)
     var signInURL: String?
 
     func run() throws {
-        let draft = target.draft(.api(signInURL: signInURL), databases.scopes)
-        guard let token = try target.create(draft).token else { preconditionFailure("a new API key has no token") }
+        let draft = newKey.draft(.api(signInURL: signInURL), databases.scopes)
+        guard let token = try newKey.create(draft).token else { preconditionFailure("a new API key has no token") }
         StandardError.write("created \(draft.name). Its API token, for ckAPIToken; it is not shown again:")
         try StandardOutput.write(line: token)
     }
@@ -49,14 +53,14 @@ struct KeyCreateServerCommand: ParsableCommand {
               belfry key create server keys.json importer --public-key importer.pem --user _importer --container '*'
             """)
 
-    @OptionGroup var target: NewKeyArguments
+    @OptionGroup var newKey: NewKeyArguments
     @OptionGroup var publicKey: PublicKeyOption
     @Option(help: "The record name of the user for whom the server acts.")
     var user: String
 
     func run() throws {
-        let draft = target.draft(.server(try publicKey.key(), user: user), [.public])
-        let id = try target.create(draft).key.id
+        let draft = newKey.draft(.server(try publicKey.key(), user: user), [.public])
+        let id = try newKey.create(draft).key.id
         StandardError.write("created \(draft.name). Its key ID, for X-Apple-CloudKit-Request-KeyID:")
         try StandardOutput.write(line: id)
     }
@@ -67,20 +71,20 @@ struct KeyCreateSignInCommand: ParsableCommand {
         commandName: "sign-in",
         abstract: "Registers the public key of your sign-in service, and prints the key's ID.",
         discussion: """
-            Assertions that the service signs are exchanged for web authentication tokens. Revoking the key does not end \
-            the sessions of users who have signed in; `belfry key sign-out` does.
+            The service signs assertions. The gateway exchanges an assertion for a web authentication token. Revoking the \
+            key does not end the sessions of users who have signed in; `belfry key sign-out` does.
 
               belfry key create sign-in keys.json accounts --public-key accounts.pem --container iCloud.com.example.Notes
             """)
 
-    @OptionGroup var target: NewKeyArguments
+    @OptionGroup var newKey: NewKeyArguments
     @OptionGroup var databases: DatabaseOptions
     @OptionGroup var publicKey: PublicKeyOption
 
     func run() throws {
-        let draft = target.draft(.signIn(try publicKey.key()), databases.scopes)
-        let id = try target.create(draft).key.id
-        StandardError.write("created \(draft.name). Its key ID, for the claim iss of assertions:")
+        let draft = newKey.draft(.signIn(try publicKey.key()), databases.scopes)
+        let id = try newKey.create(draft).key.id
+        StandardError.write("created \(draft.name). Its key ID, for the `iss` claim of assertions:")
         try StandardOutput.write(line: id)
     }
 }

@@ -24,7 +24,7 @@ struct KeyListCommand: ParsableCommand {
     }
 }
 
-/// Prints keys, for people or as JSON.
+/// Describes keys, as a table for people or as JSON.
 enum AccessKeyTable {
     static func rows(_ keys: [AccessKey]) -> [String] {
         guard !keys.isEmpty else { return [] }

@@ -14,7 +14,7 @@ struct NewKeyArguments: ParsableArguments {
     var container: String
     @Option(help: "An environment that the key is for; may be repeated (default: both).")
     var environment: [ContainerEnvironment] = []
-    @Flag(help: "The key may not change anything.")
+    @Flag(help: "Requests with this key can only read.")
     var readOnly = false
 
     func draft(_ kind: KeyDraft.Kind, _ databases: Set<DatabaseScope>) -> KeyDraft {
@@ -26,7 +26,7 @@ struct NewKeyArguments: ParsableArguments {
     }
 
     func create(_ draft: KeyDraft) throws -> (key: AccessKey, token: String?) {
-        try file.keyFile.edit(missing: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
+        try file.keyFile.edit(orBeginningWith: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
             try keys.create(draft, at: Instant.wall(), SystemRandom.bytes)
         }
     }

@@ -13,7 +13,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         commandName: "conformance",
         abstract: "Checks whether a stage or a plugin program follows the rules of the plugin contract.",
         discussion: """
-            Feeds the stage or program events of all types in Belfry's logs in several ways, and reports the result \
+            Feeds events of all types in Belfry's logs to the stage or program, in several ways, and reports the result \
             for each rule. A stage is named by its kind; everything else is a program with its arguments, which is \
             started about ten times. Text that the program prints goes to standard error. Exits with 0 if every rule \
             is followed, otherwise with 1.
@@ -66,7 +66,9 @@ struct ConformanceCommand: AsyncParsableCommand {
                 throw ToolFailure(.usage, "--directory \(directory) is for programs; \(command[0]) is a stage")
             }
             let check = try stageConformance(of: stage, events)
-            if let rule = rule.flatMap(ConformanceRule.init(rawValue:)) { return try RuleProcess.answer(check, rule) }
+            if let rule = rule.flatMap(ConformanceRule.init(rawValue:)) {
+                return try RuleProcess.printResult(of: rule, for: check)
+            }
             try await checkStage(&report)
         } else {
             try checkProgram()
@@ -95,7 +97,7 @@ struct ConformanceCommand: AsyncParsableCommand {
 
     private func checkProgram() throws {
         if let settings {
-            throw ToolFailure(.usage, "--settings \(settings) is for stages; a program gets its arguments")
+            throw ToolFailure(.usage, "--settings \(settings) is for stages; give a program its settings as arguments")
         }
         var status = stat()
         if let directory, stat(directory, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR {

@@ -8,13 +8,13 @@ import ZeroMQ
 
 /// Checks one rule of a stage in a process of its own, so that a stage that crashes or never ends fails one rule only.
 enum RuleProcess {
-    private static let patience = DispatchTimeInterval.seconds(120)
+    private static let timeMax = DispatchTimeInterval.seconds(120)
 
     // MARK: In the child process
 
-    /// Prints the result. If the rule `repeats` passed, it also prints a digest of the stage's output, which the parent
+    /// Prints the result as JSON. If the rule `repeats` passed, it also prints a digest of the stage's output, which the parent
     /// compares with the digest of another process.
-    static func answer(_ stage: StageConformance, _ rule: ConformanceRule) throws {
+    static func printResult(of rule: ConformanceRule, for stage: StageConformance) throws {
         let result = stage.result(rule)
         let line = try ByteBuffer.object {
             ConformanceReport.write(result, to: &$0)
@@ -29,9 +29,9 @@ enum RuleProcess {
 
     /// - Parameter arguments: The arguments of `belfry`, beginning with `conformance`.
     static func result(of rule: ConformanceRule, _ arguments: [String]) async throws -> ConformanceResult {
-        let first = try await answer(to: rule, arguments)
+        let first = try await runChild(for: rule, arguments)
         guard rule == .repeats, first.result.verdict == .passed else { return first.result }
-        let second = try await answer(to: rule, arguments)
+        let second = try await runChild(for: rule, arguments)
         guard second.result.verdict == .passed, first.digest != second.digest else { return second.result }
         return ConformanceResult(
             rule,
@@ -39,7 +39,7 @@ enum RuleProcess {
                 "another process gives other output: the stage uses a hash table's order, a clock or random numbers"))
     }
 
-    private static func answer(to rule: ConformanceRule, _ arguments: [String]) async throws -> Answer {
+    private static func runChild(for rule: ConformanceRule, _ arguments: [String]) async throws -> Answer {
         try await SocketThread.run(name: "rule") {
             var ends: [Int32] = [-1, -1]
             guard pipe(&ends) == 0 else { throw ToolFailure(.inputOutput, "cannot make a pipe: errno \(errno)") }
@@ -50,7 +50,7 @@ enum RuleProcess {
                 child = try ChildProcess(
                     ["/proc/self/exe"] + arguments + ["--rule", rule.rawValue], standard: .lifeline(output: ends[1]))
             }
-            guard let exit = child.wait(atMost: patience) else {
+            guard let exit = child.wait(atMost: timeMax) else {
                 child.signal(SIGKILL)
                 return Answer(ConformanceResult(rule, .failed("the stage has not finished in two minutes")))
             }

@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// Prints an event on one line for people: sequence, time, type and its most important members.
+/// Describes an event in one line for people: sequence, time, type and the most important members.
 enum EventSummary {
     /// The paths of the members that are shown, in the order in which they are shown.
     private static let members: [[Member]] = [

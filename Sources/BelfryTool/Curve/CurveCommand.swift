@@ -74,7 +74,7 @@ struct CurveShowCommand: ParsableCommand {
 struct CurveRotateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Makes the next key of a key file, or replaces the present key by it.",
+        abstract: "Makes the next key of a key file, or replaces the current key by it.",
         discussion: """
             See `belfry curve --help` for all steps. Prints the new public key both times.
 
@@ -85,20 +85,20 @@ struct CurveRotateCommand: ParsableCommand {
     @Argument(help: "The key file.", completion: .file())
     var file: String
 
-    @Flag(help: "Replace the present key by the next one. The present key is then gone.")
+    @Flag(help: "Replace the current key by the next one. The current key is then gone.")
     var finish = false
 
     func run() throws {
         let file = KeyFile(path: file)
-        let present = try file.pair().publicKey
+        let current = try file.pair().publicKey
         let next = try finish ? file.replaceByNext() : file.next.make()
         if finish {
             StandardError.write(
                 "\(file.path) has the new key. Restart or reload the processes that use it, then remove the old key, "
-                    + "'\(present)', from pipeline files. The new public key is:")
+                    + "'\(current)', from pipeline files. The new public key is:")
         } else {
             StandardError.write(
-                "made \(file.next.path). List both keys in pipeline files, as ['\(present)', '\(next.publicKey)'], reload, "
+                "made \(file.next.path). List both keys in pipeline files, as ['\(current)', '\(next.publicKey)'], reload, "
                     + "then run: belfry curve rotate \(file.path) --finish. The new public key is:")
         }
         try StandardOutput.write(line: next.publicKey.z85)

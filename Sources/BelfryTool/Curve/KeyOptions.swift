@@ -11,7 +11,8 @@ struct KeyOptions: ParsableArguments {
             """, completion: .file())
     var key: String?
 
-    /// - Throws: ``ToolFailure`` if the file does not contain a key.
+    /// - Throws: ``ToolFailure`` if the file is missing or does not contain a secret key; `SecretFileError` if it cannot be
+    ///   read, or if other users may read it.
     func pair() throws -> CurveKeyPair? { try key.map { try KeyFile(path: $0).pair() } }
 }
 
@@ -19,7 +20,9 @@ extension CurvePublicKey {
     /// - Throws: `ValidationError` if the text is not a public key.
     init(argument text: String) throws {
         do throws(ZMQError) { try self.init(z85: text) } catch {
-            throw ValidationError("--server-key takes a public key of 40 characters, as `belfry curve show` prints it")
+            throw ValidationError(
+                "--server-key takes a public key of 40 characters, as `belfry curve show` prints it, not '\(text.printable)'"
+            )
         }
     }
 }

@@ -11,8 +11,8 @@ struct RedriveCommand: AsyncParsableCommand {
         discussion: """
             Shows what would be sent, to whom, and what is obsolete. It sends nothing unless you give --yes. A push \
             goes to its device only, under a new apns-id and without a badge that a newer push has set (as a \
-            push.redrive through ingest). A change, subscription, device or badge that a stage refused goes through \
-            ingest as a new command. Letters are sent in the order of `belfry dead-letters`, the oldest of each log \
+            push.redrive through ingest). A command that a stage rejected (a change, subscription, device or badge) goes \
+            through ingest as a new command. Letters are sent in the order of `belfry dead-letters`, the oldest of each log \
             first, and at most --limit letters in one run.
 
             Obsolete letters are left out:
@@ -68,7 +68,9 @@ struct RedriveCommand: AsyncParsableCommand {
 
     func validate() throws {
         if door != nil, keys.key != nil {
-            throw ValidationError("--key needs a pipeline file, which contains the key of the door's stage")
+            throw ValidationError(
+                "--door and --key are both given, but --key needs the key of the door's stage, which only the pipeline file "
+                    + "contains: remove --door")
         }
         if limit < 1 { throw ValidationError("--limit takes a number from 1 on, not \(limit)") }
         if let useless = include.first(where: { !Obsolescence.includable.contains($0) }) {
@@ -100,7 +102,9 @@ struct RedriveCommand: AsyncParsableCommand {
     }
 
     private static func text(of letter: DeadLetter, _ commands: RedriveCommands) throws -> String? {
-        do { return String(decoding: try commands.command(letter), as: UTF8.self) } catch is RedriveCommands.Unfit {
+        do {
+            return String(decoding: try commands.command(letter), as: UTF8.self)
+        } catch is RedriveCommands.ImpossibleCommand {
             return nil
         }
     }
@@ -108,7 +112,7 @@ struct RedriveCommand: AsyncParsableCommand {
     private func send(_ plan: RedrivePlan, _ commands: RedriveCommands) async throws -> RedriveTotals {
         let source = try door == nil ? sourcePlan() : nil
         let sending = RedriveSending(
-            plan: source, door: door ?? source?.door ?? "", patience: timeout.duration,
+            plan: source, door: door ?? source?.door ?? "", silenceMax: timeout.duration,
             letters: plan.selected.map(\.letter), commands: commands)
         return try await SocketThread.run(name: "redrive") { try sending.run() }
     }

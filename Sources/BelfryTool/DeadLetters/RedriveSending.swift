@@ -6,7 +6,8 @@ import PipelineRuntime
 struct RedriveSending: Sendable {
     let plan: HostPlan?
     let door: String
-    let patience: Duration
+    /// How long the door may be silent.
+    let silenceMax: Duration
     let letters: [DeadLetter]
     let commands: RedriveCommands
 
@@ -15,8 +16,8 @@ struct RedriveSending: Sendable {
         let socket = try ToolSocket.make(plan, try HostContext())
         defer { socket.close() }
         let producer = try Producer(
-            socket, endpoint: door, name: ProducerName.unique(), secret: ProducerSecret.drawn())
-        let run = Run(producer, patience)
+            socket, endpoint: door, name: ProducerName.unique(), secret: ProducerSecret.random())
+        let run = Run(producer, silenceMax: silenceMax)
         do { try run.send(letters, commands) } catch {
             guard let failure = ToolFailure(explaining: error) else { throw error }
             throw ToolFailure(
@@ -31,30 +32,30 @@ struct RedriveSending: Sendable {
 /// One run of ``RedriveSending``. Belongs to one thread.
 private final class Run {
     private let producer: Producer
-    private let patience: Duration
+    private let silenceMax: Duration
     private var lastAnswer = ContinuousClock.now
     /// The letters that the door has not answered yet, by their line numbers at the door.
     private var unanswered: [UInt64: EventPlace] = [:]
-    /// How many letters the door accepted or refused without an answer, because it restarted.
-    private var withoutAnswer = 0
+    /// How many letters the door accepted or refused, but whose answers were lost when it restarted.
+    private var lostAnswers = 0
     private var progress = ProgressLine()
     private(set) var totals = RedriveTotals()
 
-    init(_ producer: Producer, _ patience: Duration) {
-        (self.producer, self.patience) = (producer, patience)
+    init(_ producer: Producer, silenceMax: Duration) {
+        (self.producer, self.silenceMax) = (producer, silenceMax)
         producer.onAnswer = { [unowned self] in receive($0) }
         producer.onLostAnswers = { [unowned self] in receive($0) }
     }
 
     func send(_ letters: [DeadLetter], _ commands: RedriveCommands) throws {
-        var next = try producer.greet(timeout: patience) + 1
+        var next = try producer.greet(timeout: silenceMax) + 1
         lastAnswer = .now
         defer { progress.clear() }
         for letter in letters {
             let line: [UInt8]
-            do { line = try commands.command(letter) } catch let unfit as RedriveCommands.Unfit {
+            do { line = try commands.command(letter) } catch let failure as RedriveCommands.ImpossibleCommand {
                 totals.refused += 1
-                totals.refusals.append(.init(letter: letter.place, reason: unfit.reason))
+                totals.refusals.append(.init(letter: letter.place, reason: failure.reason))
                 continue
             }
             while !producer.hasRoom { try step() }
@@ -65,11 +66,11 @@ private final class Run {
             progress.show("\(totals.accepted.grouped) of \(letters.count.grouped) redriven")
         }
         while !producer.isDone { try step() }
-        countUnanswered()
+        countLostAnswers()
     }
 
     private func step() throws {
-        guard .now - lastAnswer < patience else { throw producer.silence(waited: patience) }
+        guard .now - lastAnswer < silenceMax else { throw producer.silence(waited: silenceMax) }
         try producer.pump(wait: .milliseconds(100))
     }
 
@@ -87,14 +88,14 @@ private final class Run {
 
     private func receive(_ lost: Producer.LostAnswers) {
         lastAnswer = .now
-        withoutAnswer += lost.lines.count
+        lostAnswers += lost.lines.count
         unanswered = unanswered.filter { $0.key > lost.lines.upperBound }
     }
 
-    /// The door knows how many of these letters it refused, but not which.
-    private func countUnanswered() {
+    /// Counts the letters whose answers were lost. The door knows how many of these letters it refused, but not which.
+    private func countLostAnswers() {
         let refused = Int(producer.refusedWithoutAnswer ?? 0)
-        totals.accepted += withoutAnswer - refused
+        totals.accepted += lostAnswers - refused
         totals.refused += refused
     }
 }

@@ -65,7 +65,7 @@ extension Finding {
             fix: found.remedy,
             [
                 "app": .text(found.app), "host": .text(found.host), "status": .count(found.status ?? 0),
-                "reason": .text(found.reason ?? ""), "milliseconds": .number(found.took / .milliseconds(1)),
+                "reason": .text(found.reason ?? ""), "milliseconds": .number(found.duration / .milliseconds(1)),
             ])
     }
 }

@@ -26,7 +26,8 @@ struct DataCheck: DoctorCheck {
         }
         var disk = statvfs()
         guard statvfs(folder, &disk) == 0 else {
-            throw ToolFailure(.inputOutput, "statvfs of \(folder): \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            throw ToolFailure(.inputOutput, "cannot determine the free space of \(folder): \(reason)")
         }
         let free = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
         let files = disk.f_files == 0 ? nil : UInt64(disk.f_favail)
@@ -38,7 +39,7 @@ struct DataCheck: DoctorCheck {
     /// - Parameter files: How many more files the disk allows; nil if it does not limit their number.
     static func finding(_ folder: String, _ free: UInt64, _ files: UInt64?) -> Finding {
         let details: KeyValuePairs<String, ReportValue> = ["freeBytes": .count(free)]
-        if let files, files < 1_000 {
+        if let files, files < 1_000, free >= errorBytes {
             return Finding(
                 .warning, "data.few_files", "\(folder): the disk allows only \(files.of("more file"))",
                 fix: "remove files", details)

@@ -3,7 +3,7 @@ import ArgumentParser
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Finds present and future problems of a pipeline, and says what to do.",
+        abstract: "Finds current and future problems of a pipeline, and says what to do.",
         discussion: """
               belfry doctor Pipelines/quickstart.yaml         changes nothing: see belfry doctor pipeline --help
               belfry doctor apns Pipelines/production.yaml    asks APNs whether it would accept the pushes

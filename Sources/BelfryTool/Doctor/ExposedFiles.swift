@@ -2,8 +2,8 @@ import EventLog
 import Foundation
 import PipelineRuntime
 
-/// The files and folders of a data folder that more users can access than ``DataMode`` allows. In every mode, only the
-/// owner may access the file with the producers' secret.
+/// The files and folders of a data folder that more users can access than the folder's ``DataMode`` allows. In every mode,
+/// only the owner may access the file with the producers' secret.
 struct ExposedFiles {
     struct File: Hashable {
         let path: String
@@ -24,11 +24,11 @@ struct ExposedFiles {
 
     init(below folder: String, _ wanted: DataMode) {
         self.wanted = wanted
-        look(at: folder)
+        search(folder)
     }
 
-    /// Follows links, because logs may be on another disk.
-    private mutating func look(at path: String) {
+    /// Follows symbolic links, because logs may be on another disk.
+    private mutating func search(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0, seen.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted else {
             return
@@ -39,7 +39,7 @@ struct ExposedFiles {
         let names: [String]
         // A folder that cannot be read is not searched.
         do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch { return }
-        for name in names.sorted() { look(at: path + "/" + name) }
+        for name in names.sorted() { search(path + "/" + name) }
     }
 }
 

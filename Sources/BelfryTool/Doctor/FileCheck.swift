@@ -13,13 +13,13 @@ struct FileCheck: DoctorCheck {
             return try [Finding(.ok, "file.valid", "\(target.path) is valid: stages \(names)")]
                 + checked.secretWarnings().map { Self.finding(.warning, "file.secret", $0) }
                 + checked.certificateWarnings(at: .wall()).map { Self.finding(.warning, "file.certificate", $0) }
-                + checked.file.stagesInOrder.filter(\.isOpen).map(Self.open)
+                + checked.file.stagesInOrder.filter(\.isOpen).map(Self.openStage)
         } catch let error as PipelineFileError {
             return error.errors.map { Self.finding(.error, "file.invalid", $0) }
         }
     }
 
-    private static func open(_ stage: PipelineStage) -> Finding {
+    private static func openStage(_ stage: PipelineStage) -> Finding {
         Finding(
             .warning, "file.open",
             "stage \(stage.name) has `open: true`: any machine that can reach its addresses can connect without a key",

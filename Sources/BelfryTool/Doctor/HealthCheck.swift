@@ -8,7 +8,7 @@ import ZeroMQ
 struct HealthCheck: DoctorCheck {
     let name = "health"
     /// How long to wait for the answers of all stages.
-    static let patience = Duration.seconds(1)
+    static let timeout = Duration.seconds(1)
 
     func findings(in target: DoctorTarget) async throws -> [Finding] {
         guard target.logs == nil, let file = target.file else { return [] }
@@ -40,8 +40,8 @@ struct HealthCheck: DoctorCheck {
                 group.addTask {
                     try await SocketThread.run(name: "doctor \(plan.stage)") {
                         let probe = try HealthProbe(plan, context)
-                        let health = try probe.ask(timeout: patience)
-                        return (plan, health, health == nil ? try probe.refusal(isCertain: false) : nil)
+                        let health = try probe.ask(timeout: timeout)
+                        return (plan, health, health == nil ? try probe.refusal(onlyIfCertain: false) : nil)
                     }
                 }
             }
@@ -52,7 +52,7 @@ struct HealthCheck: DoctorCheck {
 
     private static func refused(_ plan: HostPlan, _ refusal: LinkError) -> Finding {
         var fix = "add the key to `curve: readers` and reload, or use another key with --key FILE"
-        if case .notLetIn(_, .otherServerKey, _) = refusal {
+        if case .connectionRefused(_, .otherServerKey, _) = refusal {
             fix =
                 "if the key in the pipeline file is new, reload the stage (SIGHUP); otherwise correct the key in the file"
         }
@@ -88,7 +88,9 @@ struct HealthCheck: DoctorCheck {
     }
 
     /// A warning about the machine's clock; nil if the clock and the log's time agree.
-    private static func clock(_ stage: String, _ behind: Duration) -> Finding? {
+    ///
+    /// - Parameter behind: How far the clock is behind the log's time; negative if the log's time is behind the clock.
+    private static func clockWarning(_ stage: String, behind: Duration) -> Finding? {
         guard behind != .zero else { return nil }
         let difference = LogTime.text(behind)
         let text =
@@ -103,7 +105,7 @@ struct HealthCheck: DoctorCheck {
     static func finding(_ stage: String, _ health: StageHealth) -> Finding? {
         let details: KeyValuePairs<String, ReportValue> = ["stage": .text(stage), "phase": .text(health.phase)]
         switch HostReport.Phase(rawValue: health.phase) {
-        case .running: return clock(stage, health.clockBehind)
+        case .running: return clockWarning(stage, behind: health.clockBehind)
         case .diskFull:
             return Finding(
                 .error, "health.disk_full", "\(stage) has no disk space for its log and accepts no input",

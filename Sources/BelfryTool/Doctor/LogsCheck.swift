@@ -19,14 +19,14 @@ struct LogsCheck: DoctorCheck {
         let logs = try LogPlace.logs(in: place)
         let absent = try AbsentLogs.find(in: place).map { Finding(.error, "log.missing", $0.message) }
         guard !logs.isEmpty else {
-            return absent + [Finding(.note, "log.none", try LogPlace.nothing(in: place))]
+            return absent + [Finding(.note, "log.none", try LogPlace.noLogsMessage(in: place))]
         }
         var found: [Finding] = []
-        var sizes: [LogSummary] = []
+        var summaries: [LogSummary] = []
         for log in logs {
             do throws(EventLogError) {
                 let summary = try EventLogs.summary(directory: log)
-                sizes.append(summary)
+                summaries.append(summary)
                 found += try Self.findings(summary)
                 if target.logs == nil { found += Self.ahead(summary, of: .wall()) }
             } catch {
@@ -35,10 +35,10 @@ struct LogsCheck: DoctorCheck {
             if let gap = try AbsentLogs.gap(ofLogAt: log) { found.append(Finding(.error, "log.gap", gap.message)) }
         }
         let all = absent + found
-        return all.contains { $0.severity.isProblem } ? all : all + [Self.whole(sizes)]
+        return all.contains { $0.severity.isProblem } ? all : all + [Self.undamaged(summaries)]
     }
 
-    private static func whole(_ logs: [LogSummary]) -> Finding {
+    private static func undamaged(_ logs: [LogSummary]) -> Finding {
         let events = logs.reduce(0) { $0 + $1.events }
         let bytes = logs.reduce(0) { $0 + $1.bytes }
         return Finding(

@@ -21,6 +21,7 @@ struct StoreCheck: DoctorCheck {
         do throws(RecordStoreError) {
             return [try Self.finding(StoreSummary(path: folder.store), folder.changesLogIfAny(), rebuild)]
         } catch {
+            guard error.needsRebuild else { throw error }
             return [Finding(.error, "store.damaged", "\(error)", fix: rebuild, ["store": .text(folder.store)])]
         }
     }

@@ -81,7 +81,7 @@ extension JSONValue {
         return member(name)?.values(at: path.dropFirst()) ?? []
     }
 
-    /// Whether an event names the change as its cause.
+    /// Whether the change led to the event, or (`replacedByChange`) to the newer match that replaced the event's match.
     fileprivate func isCaused(by change: UInt64) -> Bool {
         let paths: [[Member]] = [[.change], [.replacedByChange], [.causes, .sequence]]
         return paths.contains { path in

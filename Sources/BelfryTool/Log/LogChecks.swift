@@ -30,24 +30,25 @@ extension VerifiedLog {
 /// and of its snapshots, names the upstream log.
 private struct UpstreamNoteCheck: LogCheck {
     func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
-        if let note = try UpstreamNote.read(directory: log.directory) { return contradiction(of: note, log) }
-        guard !log.isOfDeadLetters, let (upstream, witness) = try evidence(log) else { return [] }
+        if let note = try UpstreamNote.read(directory: log.directory) { return contradiction(of: note, to: log) }
+        guard !log.isOfDeadLetters, let (upstream, source) = try recordedUpstream(of: log) else { return [] }
         return [
             log.problem(
                 "upstream.json",
-                "missing, but the log was made from '\(upstream)' according to \(witness): restore it from a copy, or start "
+                "missing, but the log was made from '\(upstream)' according to \(source): restore it from a copy, or start "
                     + "the stage, which writes it again")
         ]
     }
 
-    private func contradiction(of note: UpstreamNote, _ log: VerifiedLog) -> [VerifyReport.Problem] {
+    private func contradiction(of note: UpstreamNote, to log: VerifiedLog) -> [VerifyReport.Problem] {
         let read = log.cursor.positions.keys.sorted()
         guard !read.isEmpty, !read.contains(note.log) else { return [] }
         let names = read.joined(separator: ", ")
         return [log.problem("upstream.json", "names log '\(note.log)', but the log's cursor names '\(names)'")]
     }
 
-    private func evidence(_ log: VerifiedLog) throws(EventLogError) -> (upstream: String, witness: String)? {
+    /// The name of the upstream log in a snapshot's cursor or in the log's own cursor, and in which of them it was found.
+    private func recordedUpstream(of log: VerifiedLog) throws(EventLogError) -> (upstream: String, source: String)? {
         if let header = try log.snapshots().last(where: { $0.upstream != log.identity }) {
             return (header.cursor.positions.keys.first ?? "", "the snapshot at sequence \(header.sequence)")
         }
@@ -66,18 +67,18 @@ private struct SettingsCheck: LogCheck {
             let reason = String(error.description.dropFirst(file.count + ", ".count))
             return [VerifyReport.Problem(file: file, offset: 0, sequence: 1, reason: reason)]
         }
-        guard let witness = try witnessOfLoss(log) else { return [] }
+        guard let reason = try reasonToExpectSettings(of: log) else { return [] }
         return [
             log.problem(
                 SettingsFile.name,
-                "missing, but \(witness): restore it from a copy; otherwise a replay of the whole log uses the settings in "
+                "missing, but \(reason): restore it from a copy; otherwise a replay of the whole log uses the settings in "
                     + "the pipeline file")
         ]
     }
 
-    /// The reason why the log should have recorded settings; nil if these may be missing. Logs of dead letters, of
-    /// plugin programs and of early versions have no recorded settings.
-    private func witnessOfLoss(_ log: VerifiedLog) throws(EventLogError) -> String? {
+    /// Why the log should have recorded settings; nil if nothing shows that it had any. Logs of dead letters, of plugin
+    /// programs and of early versions have no recorded settings.
+    private func reasonToExpectSettings(of log: VerifiedLog) throws(EventLogError) -> String? {
         guard !log.isOfDeadLetters, log.lastNow > .epoch, !hasSettings(log.directory) else { return nil }
         if let snapshot = try log.snapshots().last {
             return "a stage with snapshots, such as the one at sequence \(snapshot.sequence), records its settings"

@@ -72,13 +72,16 @@ struct LogImportCommand: ParsableCommand {
     var to: String
 
     func run() throws {
-        let names = try LogImportCommand.run(file, into: to, isPartial: partial) { StandardError.write($0) }
+        let names = try LogImportCommand.run(file, into: to, allowsCutOff: partial) { StandardError.write($0) }
         StandardError.write("\(names.count.of("log")) in \(to): \(names.joined(separator: ", "))")
     }
 
+    /// - Parameters:
+    ///   - allowsCutOff: Whether to import the complete batches of an export that was cut off.
+    ///   - notice: Gets each message about parts that were not imported, and about masked tokens.
     /// - Returns: The names of the new logs.
     static func run(
-        _ file: String, into folder: String, isPartial: Bool = false, notice: (String) -> Void = { _ in }
+        _ file: String, into folder: String, allowsCutOff: Bool = false, notice: (String) -> Void = { _ in }
     ) throws -> [String] {
         let name = file == "-" ? "standard input" : file
         guard let input = file == "-" ? fdopen(dup(StandardDescriptors.current.input), "r") : fopen(file, "r") else {
@@ -92,13 +95,13 @@ struct LogImportCommand: ParsableCommand {
             while case let count = getline(&line, &capacity, input), count >= 0 {
                 number += 1
                 guard let start = line, count > 0, start[count - 1] == CChar(bitPattern: UInt8(ascii: "\n")) else {
-                    if isPartial { break }
+                    if allowsCutOff { break }
                     throw LogImportError(LogImporter.cutOffMessage("the last line has no line feed"))
                 }
-                try importer.take(UnsafeRawBufferPointer(start: start, count: count - 1))
+                try importer.importLine(UnsafeRawBufferPointer(start: start, count: count - 1))
             }
             if let missing = importer.missing {
-                guard isPartial else { throw LogImportError(LogImporter.cutOffMessage(missing)) }
+                guard allowsCutOff else { throw LogImportError(LogImporter.cutOffMessage(missing)) }
                 notice("\(name), line \(number): \(missing); imported the complete batches before it")
             }
             try importer.finish()
@@ -111,8 +114,8 @@ struct LogImportCommand: ParsableCommand {
         } catch let error as EventLogError {
             throw error
         } catch {
-            let isExisting = (error as? LogImportError)?.isExisting ?? false
-            throw ToolFailure(isExisting ? .cannotCreate : .badData, "\(name), line \(number): \(error)")
+            let isNameTaken = (error as? LogImportError)?.isNameTaken ?? false
+            throw ToolFailure(isNameTaken ? .cannotCreate : .badData, "\(name), line \(number): \(error)")
         }
         return importer.logs
     }

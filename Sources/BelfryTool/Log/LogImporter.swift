@@ -14,9 +14,9 @@ struct LogImporter: ~Copyable {
     private var lastSequence: UInt64 = 0
     private var hasEnded = false
     private(set) var logs: [String] = []
-    /// The parts of the last log that were not imported, because the export was cut off.
+    /// The parts of a cut-off log that were not imported.
     private(set) var leftOut: [String] = []
-    /// Whether the device tokens are masked.
+    /// Whether the device tokens of at least one log are masked.
     private(set) var isMasked = false
 
     private struct Batch {
@@ -34,8 +34,8 @@ struct LogImporter: ~Copyable {
     /// Imports the next line of the export.
     ///
     /// - Parameter line: The line without its line feed.
-    mutating func take(_ line: UnsafeRawBufferPointer) throws {
-        if batch != nil { return try takeEvent(line) }
+    mutating func importLine(_ line: UnsafeRawBufferPointer) throws {
+        if batch != nil { return try importEvent(line) }
         let object = try parser.parse(line)
         if object["log"] != nil {
             try finishLog()
@@ -80,7 +80,7 @@ struct LogImporter: ~Copyable {
             + "an early version of Belfry needs --partial even if it is complete"
     }
 
-    /// Publishes the logs, without an incomplete last batch.
+    /// Moves the complete logs to their folder, without an incomplete last batch.
     mutating func finish() throws {
         batch = nil
         try finishLog(isCut: !hasEnded)
@@ -103,7 +103,7 @@ struct LogImporter: ~Copyable {
         (counts, hasEnded) = ([], true)
     }
 
-    private mutating func takeEvent(_ line: UnsafeRawBufferPointer) throws {
+    private mutating func importEvent(_ line: UnsafeRawBufferPointer) throws {
         guard try parser.parse(line).isObject else { throw LogImportError("an event is not a JSON object") }
         batch?.body.append(contentsOf: line)
         batch?.body.append(UInt8(ascii: "\n"))

@@ -34,7 +34,7 @@ struct LogListCommand: ParsableCommand {
         }
         try output.print(LogTable.rows(logs), json: logs.map(LogTable.json))
         if logs.isEmpty, failures.isEmpty, absent.isEmpty {
-            throw ToolFailure(.noInput, try LogPlace.nothing(in: place))
+            throw ToolFailure(.noInput, try LogPlace.noLogsMessage(in: place))
         }
         for failure in failures { StandardError.write(failure.description) }
         try AbsentLogs.check(absent + logs.compactMap { try AbsentLogs.gap(ofLogAt: $0.directory) })
@@ -42,7 +42,7 @@ struct LogListCommand: ParsableCommand {
     }
 }
 
-/// Prints summaries of logs, for people or as JSON.
+/// Describes logs, as a table for people or as JSON.
 enum LogTable {
     static func rows(_ logs: [LogSummary]) -> [String] {
         guard !logs.isEmpty else { return [] }

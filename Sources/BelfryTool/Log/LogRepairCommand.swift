@@ -61,7 +61,7 @@ extension Instant: ExpressibleByArgument {
     public init?(argument: String) { self.init(rfc3339: argument) }
 }
 
-/// Prints the losses of a repair, for people or as JSON.
+/// Describes what a repair does and what it loses, as lines for people or as JSON.
 enum RepairText {
     static func lines(_ plan: RepairPlan, _ copy: String?) -> [String] {
         if plan.isSound { return ["\(plan.name): sound, nothing to repair"] }

@@ -3,14 +3,13 @@ import Inspect
 import JSON
 import PipelineRuntime
 
-/// Prints a range of a log.
+/// Prints the events of a log from one point to another.
 struct LogShow {
     let printer: EventPrinter
     var filter: EventFilter?
     let from: LogPoint?
     let until: LogPoint?
-    /// How many more events to print.
-    var left: UInt64
+    var eventsLeft: UInt64
     let follows: Bool
     private(set) var printed: UInt64 = 0
 
@@ -19,7 +18,7 @@ struct LogShow {
         var first: UInt64 = 1
         if case .sequence(let sequence) = from { first = sequence }
         var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
-        while left > 0 {
+        while eventsLeft > 0 {
             if let batch = try reader.next() {
                 if until?.isBefore(batch.header) == true { return }
                 try show(batch, from: first, &parser)
@@ -37,16 +36,16 @@ struct LogShow {
         guard start < end else { return }
         let lines = Lines(EventLogReader.slice(batch.body, header: batch.header, from: start)).prefix(Int(end - start))
         guard let filter else {
-            let count = min(left, end - start)
+            let count = min(eventsLeft, end - start)
             try printer.print(lines.prefix(Int(count)), first: start, now: batch.header.now)
-            left -= count
+            eventsLeft -= count
             printed += count
             return
         }
-        for (line, sequence) in zip(lines, start...) where left > 0 {
+        for (line, sequence) in zip(lines, start...) where eventsLeft > 0 {
             guard try filter.accepts(parser.parse(line)) else { continue }
             try printer.print(CollectionOfOne(line), first: sequence, now: batch.header.now)
-            left -= 1
+            eventsLeft -= 1
             printed += 1
         }
     }

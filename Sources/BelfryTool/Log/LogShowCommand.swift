@@ -56,7 +56,7 @@ struct LogShowCommand: ParsableCommand {
         let directory = try LogPlace.log(log, pipeline: pipeline)
         var show = LogShow(
             printer: .standard(eventsOnly: bare), filter: filter.isEmpty ? nil : filter,
-            from: try from?.point(in: directory), until: try until?.point(in: directory), left: limit ?? .max,
+            from: try from?.point(in: directory), until: try until?.point(in: directory), eventsLeft: limit ?? .max,
             follows: follow)
         do { try show.run(directory) } catch EventLogError.gone(_, let sequence, let first) {
             let gap = try AbsentLogs.gap(ofLogAt: directory)?.message ?? "retention removed the events before"
@@ -66,11 +66,10 @@ struct LogShowCommand: ParsableCommand {
                     + "use --from \(first)")
         }
         if from == nil, let gap = try AbsentLogs.gap(ofLogAt: directory) { throw gap }
-        if show.printed == 0 { StandardError.write(try LogShowCommand.nothing(in: directory)) }
+        if show.printed == 0 { StandardError.write(try LogShowCommand.textIfNothingMatched(in: directory)) }
     }
 
-    /// The message if no event was printed.
-    private static func nothing(in directory: String) throws -> String {
+    private static func textIfNothingMatched(in directory: String) throws -> String {
         let log = try EventLogs.summary(directory: directory)
         guard log.firstSequence <= log.lastSequence, let first = log.firstNow, let last = log.lastNow else {
             return "\(log.name) is empty"

@@ -5,9 +5,9 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// Counts a log's events by type.
+/// The number and the bytes of a log's events, for each type.
 struct LogStat {
-    struct Share: Hashable {
+    struct Amount: Hashable {
         var events: UInt64 = 0
         var bytes: UInt64 = 0
 
@@ -25,8 +25,8 @@ struct LogStat {
 
     let name: String
     private(set) var batches: UInt64 = 0
-    private(set) var total = Share()
-    private(set) var types: [String: Share] = [:]
+    private(set) var total = Amount()
+    private(set) var types: [String: Amount] = [:]
     private(set) var largest: Largest?
     private(set) var firstNow: Instant?
     private(set) var lastNow: Instant?
@@ -41,44 +41,44 @@ struct LogStat {
         var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
         let reader = try EventLogReader(directory: directory, from: .beginning)
         while let batch = try reader.next() {
-            stat.take(batch, &parser)
+            stat.count(batch, &parser)
             progress(UInt64(batch.header.bodyBytes))
         }
         return stat
     }
 
-    /// The time between the first and the last batch.
+    /// The seconds from the first batch to the last batch.
     var seconds: Double {
         guard let firstNow, let lastNow else { return 0 }
         return (lastNow - firstNow) / .seconds(1)
     }
 
     /// All types, the most frequent type first.
-    var ordered: [(type: String, share: Share)] {
-        types.map { (type: $0.key, share: $0.value) }.sorted {
-            ($1.share.events, $0.type) < ($0.share.events, $1.type)
+    var typesByFrequency: [(type: String, amount: Amount)] {
+        types.map { (type: $0.key, amount: $0.value) }.sorted {
+            ($1.amount.events, $0.type) < ($0.amount.events, $1.type)
         }
     }
 
     /// The events of a type per second; nil if all batches have the same time.
-    func rate(_ share: Share) -> Double? { seconds > 0 ? Double(share.events) / seconds : nil }
+    func rate(_ amount: Amount) -> Double? { seconds > 0 ? Double(amount.events) / seconds : nil }
 
-    private mutating func take(_ batch: EventLogReader.Batch, _ parser: inout JSONParser) {
+    private mutating func count(_ batch: EventLogReader.Batch, _ parser: inout JSONParser) {
         batches += 1
         firstNow = firstNow ?? batch.header.now
         lastNow = batch.header.now
         var sequence = batch.header.firstSequence
         for line in Lines(batch.body) {
-            take(line, sequence, &parser)
+            count(line, sequence, &parser)
             sequence += 1
         }
     }
 
-    private mutating func take(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, _ parser: inout JSONParser) {
+    private mutating func count(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, _ parser: inout JSONParser) {
         let type = LogStat.type(of: line, &parser)
         let bytes = UInt64(line.count + 1)
         total.add(bytes)
-        types[type, default: Share()].add(bytes)
+        types[type, default: Amount()].add(bytes)
         if bytes > largest?.bytes ?? 0 { largest = Largest(sequence: sequence, bytes: bytes, type: type) }
     }
 
@@ -87,7 +87,7 @@ struct LogStat {
     }
 }
 
-/// Prints statistics, for people or as JSON.
+/// Describes statistics, as a table for people or as JSON.
 enum StatText {
     static func lines(_ stat: LogStat) -> [String] {
         let span = stat.firstNow.map { "\($0) to \(stat.lastNow?.rfc3339 ?? "-")" } ?? "no batch yet"
@@ -103,11 +103,11 @@ enum StatText {
     private static func table(_ stat: LogStat) -> [String] {
         guard stat.total.events > 0 else { return [] }
         var table = TextTable("TYPE", "EVENTS", "SHARE", "BYTES", "EACH", "PER SECOND")
-        for (type, share) in stat.ordered {
-            let percent = Double(share.events) * 100 / Double(stat.total.events)
+        for (type, amount) in stat.typesByFrequency {
+            let percent = Double(amount.events) * 100 / Double(stat.total.events)
             table.add(
-                type.printable, share.events.grouped, percent.text(decimals: 1) + "%", byteText(share.bytes),
-                byteText(share.bytes / share.events), stat.rate(share)?.text(decimals: 1) ?? "-")
+                type.printable, amount.events.grouped, percent.text(decimals: 1) + "%", byteText(amount.bytes),
+                byteText(amount.bytes / amount.events), stat.rate(amount)?.text(decimals: 1) ?? "-")
         }
         return table.lines
     }
@@ -123,7 +123,7 @@ enum StatText {
                 $0.append("lastNow", last.rfc3339)
             }
             $0.append("largest", raw: stat.largest.map(json))
-            $0.append("types", stat.ordered) { $0.append(raw: json($1.type, $1.share, stat)) }
+            $0.append("types", stat.typesByFrequency) { $0.append(raw: json($1.type, $1.amount, stat)) }
         }.text
     }
 
@@ -135,13 +135,13 @@ enum StatText {
         }.text
     }
 
-    private static func json(_ type: String, _ share: LogStat.Share, _ stat: LogStat) -> String {
+    private static func json(_ type: String, _ amount: LogStat.Amount, _ stat: LogStat) -> String {
         ByteBuffer.object {
             $0.append("type", type)
-            $0.append("events", share.events)
-            $0.append("bytes", share.bytes)
-            $0.append("share", Double(share.events) / Double(stat.total.events))
-            $0.append("perSecond", stat.rate(share))
+            $0.append("events", amount.events)
+            $0.append("bytes", amount.bytes)
+            $0.append("share", Double(amount.events) / Double(stat.total.events))
+            $0.append("perSecond", stat.rate(amount))
         }.text
     }
 }

@@ -51,7 +51,7 @@ struct LogVerifyCommand: ParsableCommand {
     }
 }
 
-/// Prints the result of a verification, for people or as JSON.
+/// Describes the result of a verification, as lines for people or as JSON.
 enum VerifyText {
     static func lines(_ name: String, _ report: VerifyReport) -> [String] {
         let size = "\(report.events.of("event")) in \(report.batches.of("batch")), \(byteText(report.bytes))"

@@ -10,13 +10,14 @@ import Signing
 /// compute a random token from its mask, but everybody who has the token can compute the mask. If a token consists of
 /// hexadecimal digits, as APNs tokens do, its mask does too, so that the masked events replay in the same way.
 struct TokenMask {
-    /// The minimum length of a mask. Shorter masks of two tokens could be equal.
+    /// The minimum number of digits in a mask. With fewer digits, two tokens could get the same mask.
     private static let digitsMin = 32
 
     static func mask(_ token: String) -> String {
         let count = token.utf8.count
         guard token.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return "masked-" + digits(of: token, digitsMin) }
-        // The length stays even or odd, because deliver accepts an APNs token only with an even number of digits.
+        // The mask of a token with an even number of digits also has an even number, because deliver accepts no other
+        // APNs token.
         let length = count < digitsMin ? digitsMin + count % 2 : count
         return digits(of: token.lowercased(), length)
     }
@@ -38,15 +39,15 @@ struct TokenMask {
 extension TokenMask {
     var forExport: ExportMask { ExportMask { try TokenMask.masked($0) } }
 
-    private static let spellings = [ByteSearch("token"), ByteSearch("\\u")]
+    private static let tokenOrEscape = [ByteSearch("token"), ByteSearch("\\u")]
     private static let limits = JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512)
 
-    /// The lines with all tokens masked; nil if no line contains a token.
+    /// The lines with all tokens masked; nil if no line can contain a token, so that the caller can use its own lines.
     static func masked(_ lines: UnsafeRawBufferPointer) throws -> [UInt8]? {
         guard mayHaveToken(lines) else { return nil }
         var buffer = ByteBuffer(capacity: lines.count + 1024)
         for line in Lines(lines) {
-            if mayHaveToken(line) { try write(line, to: &buffer) } else { buffer.append(line) }
+            if mayHaveToken(line) { try writeMasked(line, to: &buffer) } else { buffer.append(line) }
             buffer.append(byte: UInt8(ascii: "\n"))
         }
         return Array(buffer.bytes)
@@ -54,11 +55,12 @@ extension TokenMask {
 
     /// Whether lines may contain a `token` member; also true if a key may be written with escapes.
     private static func mayHaveToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        spellings.contains { $0.isFound(in: bytes) }
+        tokenOrEscape.contains { $0.isFound(in: bytes) }
     }
 
-    /// Masks an event's `token`, and the token of a refused event, which a dead letter contains as a string.
-    private static func write(_ event: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) throws {
+    /// Writes an event with its `token` masked. In a dead letter, also masks the token in `event`, the text of the
+    /// rejected event.
+    private static func writeMasked(_ event: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) throws {
         var parser = JSONParser(limits: limits)
         buffer.rewrite(try parser.parse(event)) { key, value, buffer in
             switch (key.string, value.string) {
@@ -70,13 +72,13 @@ extension TokenMask {
         }
     }
 
-    /// The event with its tokens masked. Returns an event that is not JSON unchanged, or an empty string if the event
-    /// may contain a `token` member.
+    /// The event with its tokens masked. If the event is not JSON, the result is an empty string if the event may contain
+    /// a `token` member, and otherwise the unchanged text.
     private static func masked(event text: String) -> String {
         var buffer = ByteBuffer(capacity: text.utf8.count + 64)
         return Array(text.utf8).withUnsafeBytes { event in
             do {
-                try write(event, to: &buffer)
+                try writeMasked(event, to: &buffer)
                 return buffer.text
             } catch {
                 return mayHaveToken(event) ? "" : text

@@ -10,8 +10,8 @@ struct PushTestCommand: AsyncParsableCommand {
         commandName: "test",
         abstract: "Sends one test push to one device, through a transport of the pipeline.",
         discussion: """
-            Name a device that the pipeline knows by its user and name, or any device by its token. The push is sent at \
-            once. It passes no stage, is in no log, and does not disturb a running pipeline.
+            Give a device of the pipeline by its user and name, or any device by its token. The push is sent at once. It \
+            passes no stage, is in no log, and does not disturb a running pipeline.
 
               belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone
               belfry push test Pipelines/quickstart.yaml --token 6a0f… --container iCloud.com.example.Notes
@@ -56,18 +56,19 @@ struct PushTestCommand: AsyncParsableCommand {
         if answer.outcome != .accepted { throw ToolFailure(.no) }
     }
 
-    /// Asks again while the push is in flight, until ``patience`` is over. The transport does not send the push twice.
+    /// The answer to the push, or `deferred` if the push is still in flight after ``answerWaitMax``. To get the answer, the
+    /// push is given to the transport again, which does not send a push in flight twice.
     private static func answer(of transport: some Transport, to push: Delivery) async throws -> TransportAnswer {
-        let end = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + answerWaitMax
         var answer = await transport.deliver([push])[0]
-        while answer.isUnderWay, .now < end {
+        while answer.isUnderWay, .now < deadline {
             try await Task.sleep(for: .milliseconds(200))
             answer = await transport.deliver([push])[0]
         }
         return answer
     }
 
-    private static let patience = Duration.seconds(10)
+    private static let answerWaitMax = Duration.seconds(10)
 
     /// Advice for the user; nil if the transport is not APNs, or if the push was neither deferred nor stopped.
     private static func remedy(_ answer: TransportAnswer, _ route: TransportRoute) -> String? {

@@ -65,10 +65,9 @@ struct TestPush {
             } catch { return false }
         }
     }
-
 }
 
-/// Prints a transport's answer to a test push, for people or as JSON.
+/// Describes a transport's answer to a test push, for people or as JSON.
 struct PushTestReport {
     let answer: TransportAnswer
     let device: TestDevice

@@ -121,7 +121,7 @@ struct ReplayCommand: AsyncParsableCommand {
         let programs = try StageChoice.programs(stages, of: checked)
         let names = stages.map(\.name) + (only?.stage.map { [$0] } ?? [])
         for name in names { _ = try checked.stage(name) }
-        let focus = try only?.focus?.following(recorded)
+        let focus = try only?.focus?.followingEffects(in: recorded)
         let sending = try sending(checked, names, focus)
         for stage in try recorded.stagesUnderOtherSettings(.builtIns) where names.isEmpty || names.contains(stage) {
             StandardError.write(
@@ -134,11 +134,11 @@ struct ReplayCommand: AsyncParsableCommand {
         replay.problem = { StandardError.write("skipped a snapshot: \($0)") }
         replay.notice = { StandardError.write($0) }
         replay.focus = focus
-        replay.watch = try sending ?? to.pushes(speed: speed, only: focus, as: form)
+        replay.watch = try sending ?? to.replayPushes(speed: speed, only: focus, as: form)
         let sent: @Sendable () -> String = { sending.map { ", \($0.sent.text)" } ?? "" }
         let results = try await ReplayDisplay.showing(replay.progress, more: sent) { [replay] in
             guard let sending else { return try await replay.run() }
-            return try await sending.during(replay.run)
+            return try await sending.keepingTransportOpen(during: replay.run)
         }
         let report = ReplayReport(results, sent: sending?.sent)
         if !json { for line in report.notes { StandardError.write(line) } }

@@ -3,7 +3,7 @@ import Inspect
 import JSON
 import Replay
 
-/// Prints the result of a replay, for people or as JSON.
+/// Describes the result of a replay, as lines for people or as JSON.
 struct ReplayReport {
     let stages: [PipelineReplay.StageResult]
     /// The answers to the pushes; nil without `--really-send`.
@@ -36,8 +36,8 @@ struct ReplayReport {
 
     private func compared(_ stage: PipelineReplay.StageResult) -> String {
         guard stage.isPartial, let range = stage.compared.range else { return "" }
-        let place = range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
-        return "; compared \(stage.compared.count.of("event")), \(stage.log) \(place)"
+        let sequences = range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+        return "; compared \(stage.compared.count.of("event")), \(stage.log) \(sequences)"
     }
 
     var lines: [String] {

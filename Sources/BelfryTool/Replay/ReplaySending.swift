@@ -5,7 +5,7 @@ import Replay
 import Synchronization
 import Time
 
-/// Sends the pushes of a replay again, through a transport of the pipeline.
+/// Sends the pushes of a replayed stage again, through a transport of the pipeline.
 ///
 /// The replay sends the pushes in windows, and waits for the answers to each window. The stages still get the recorded
 /// answers.
@@ -28,7 +28,7 @@ final class ReplaySending: ReplayWatch {
 
     var sent: SentPushes { tally.withLock { $0 } }
 
-    func take(_ output: MachineOutput, _ stage: RecordedStage, at now: Instant) throws {
+    func observe(_ output: MachineOutput, of stage: RecordedStage, at now: Instant) throws {
         guard stage.name == route.stage else { return }
         var rest = output.deliveries.filter { $0.transport == route.binding.name && focus?.concerns($0.line) ?? true }[
             ...]
@@ -42,17 +42,19 @@ final class ReplaySending: ReplayWatch {
 
     /// Keeps the transport open while `replay` runs. If the replay fails, prints the answers to the pushes that were
     /// sent.
-    func during<Result: Sendable>(_ replay: @Sendable () async throws -> Result) async throws -> Result {
+    func keepingTransportOpen<Result: Sendable>(
+        during replay: @Sendable () async throws -> Result
+    ) async throws -> Result {
         try await transport.open()
-        async let over: Void = deliver()
+        async let delivering: Void = deliver()
         do {
             let result = try await replay()
             windows.continuation.finish()
-            await over
+            await delivering
             return result
         } catch {
             windows.continuation.finish()
-            await over
+            await delivering
             for line in sent.lines { StandardError.write(line) }
             throw error
         }

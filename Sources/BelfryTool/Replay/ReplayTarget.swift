@@ -33,9 +33,9 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 
     var isFile: Bool { if case .file = self { true } else { false } }
 
-    /// Prints or writes the pushes of a replay. For `null` with a speed, it only waits between the pushes. Nil for a
-    /// transport, and for `null` without a speed.
-    func pushes(
+    /// The watch that prints or writes the pushes of a replay. For `null` with a speed, the watch only waits between them.
+    /// Nil for a transport, and for `null` without a speed.
+    func replayPushes(
         speed: Double?, only focus: ReplayFocus?, as form: FileTransport.Settings.Form
     ) throws -> ReplayPushes? {
         switch self {
@@ -65,8 +65,9 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
             throw ToolFailure(.cannotCreate, error.reason)
         }
         return { pushes in
-            for answer in folder.take(pushes) where answer.outcome != .accepted {
+            for answer in folder.write(pushes) where answer.outcome != .accepted {
                 let text = "push \(answer.id.push) for \(answer.id.device.printable): \(answer.reason ?? "not written")"
+                // No attempt was made for a push that no simulator accepts. Otherwise the file could not be written.
                 guard answer.attempts == 0 else { throw ToolFailure(.cannotCreate, text) }
                 StandardError.write(text)
             }
@@ -88,7 +89,7 @@ final class ReplayPushes: ReplayWatch {
         self.write = write
     }
 
-    func take(_ output: MachineOutput, _ stage: RecordedStage, at now: Instant) throws {
+    func observe(_ output: MachineOutput, of stage: RecordedStage, at now: Instant) throws {
         let deliveries = output.deliveries.filter { $0.id.retired == nil && focus?.concerns($0.line) ?? true }
         guard !deliveries.isEmpty else { return }
         pace.wait(until: now)

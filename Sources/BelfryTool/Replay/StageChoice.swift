@@ -39,8 +39,8 @@ struct StageChoice: ExpressibleByArgument {
         guard FileManager.default.isExecutableFile(atPath: program) else {
             throw ToolFailure(.noInput, "\(program) does not exist or is not executable")
         }
-        let isWhole = URL(fileURLWithPath: program).lastPathComponent == "belfry"
-        let stageArguments = isWhole ? ["stage", stage] : ["--stage", stage]
+        let isBelfry = URL(fileURLWithPath: program).lastPathComponent == "belfry"
+        let stageArguments = isBelfry ? ["stage", stage] : ["--stage", stage]
         return [program] + stageArguments + ["--pipeline", pipeline, "--replay-worker"]
     }
 }

@@ -8,21 +8,22 @@ struct LogsFolder {
     let data: String
 
     /// - Parameters:
-    ///   - kept: The folder in which the logs stay after the run; it must not contain logs. Nil for temporary logs.
-    ///   - mode: The mode of the folder for kept logs, if the folder is made.
+    ///   - userFolder: The folder in which the logs stay after the run; it must not contain logs. Nil for temporary logs.
+    ///   - mode: The mode of the user's folder, if that folder is made.
     /// - Throws: ``ToolFailure`` with status 73 if a folder cannot be made or contains logs, and with 74 if a folder
     ///   cannot be written.
-    init(kept: String?, mode: DataMode) throws {
+    init(keepingLogsIn userFolder: String?, mode: DataMode) throws {
         data = try LogsFolder.makeTemporary()
-        guard let kept else { return }
+        guard let userFolder else { return }
         do {
-            try LogsFolder.link(data + "/logs", to: kept, mode)
+            try LogsFolder.link(data + "/logs", to: userFolder, mode)
         } catch {
             remove()
             throw error
         }
     }
 
+    /// Removes the temporary folder. Logs in the user's folder stay.
     func remove() {
         do { try FileManager.default.removeItem(atPath: data) } catch {
             StandardError.write("cannot remove \(data): \(error.localizedDescription)")
@@ -40,11 +41,13 @@ struct LogsFolder {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    private static func link(_ path: String, to kept: String, _ mode: DataMode) throws {
-        let folder = kept.hasPrefix("/") ? kept : FileManager.default.currentDirectoryPath + "/" + kept
+    private static func link(_ path: String, to userFolder: String, _ mode: DataMode) throws {
+        let isAbsolute = userFolder.hasPrefix("/")
+        let folder = isAbsolute ? userFolder : FileManager.default.currentDirectoryPath + "/" + userFolder
         try DataFolder.prepare(folder, mode)
         guard try EventLogs.list(in: folder).isEmpty else {
-            throw ToolFailure(.cannotCreate, "\(kept) contains logs already; name an empty folder, or remove them")
+            throw ToolFailure(
+                .cannotCreate, "\(userFolder) contains logs already; name an empty folder, or remove the logs")
         }
         guard symlink(folder, path) == 0 else {
             throw ToolFailure(.cannotCreate, "cannot make \(path): \(String(cString: strerror(errno)))")

@@ -6,26 +6,26 @@ import ZeroMQ
 
 /// Runs a whole pipeline over finite input, in this process and on virtual time.
 struct PipelineRun {
-    /// Gets the messages about input lines.
-    typealias Complaint = @Sendable (String) -> Void
+    /// Gets each message about refused lines, lost answers and warnings.
+    typealias LineReport = @Sendable (String) -> Void
 
     private let file: PipelineFile
     private let sources: [InputSource]
     private let writer: PushWriter
-    private let complain: Complaint
+    private let reportLine: LineReport
 
     /// The seed for a pipeline file without one, so that each run gives the same bytes.
     static let standardSeed = "belfry run"
 
     init(
         _ file: PipelineFile, data: String, sources: [InputSource], writer: PushWriter,
-        complain: @escaping Complaint = { StandardError.write($0) }
+        reportLine: @escaping LineReport = { StandardError.write($0) }
     ) {
         self.file = file.inProcess(
             data: data, seed: file.seed ?? PipelineRun.standardSeed, log: LogSettings(sync: .never))
         self.sources = sources
         self.writer = writer
-        self.complain = complain
+        self.reportLine = reportLine
     }
 
     /// Returns when all effects of the input have passed through all stages.
@@ -39,9 +39,9 @@ struct PipelineRun {
         var totals = LineSender.Totals()
         var isOver = false
         while !isOver {
-            let part = try await PartialRun(file, writer, complain).run(input)
+            let part = try await PartialRun(file, writer, reportLine).run(input)
             totals += part.totals
-            isOver = !part.restarts
+            isOver = !part.endsWithRestart
         }
         writer.finish()
         if let failure = writer.failure { throw failure }
@@ -58,18 +58,18 @@ private final class RunInput: Sendable {
 
 /// A run of all stages from a start to the next stop.
 private struct PartialRun {
-    typealias Part = (totals: LineSender.Totals, restarts: Bool)
+    typealias Part = (totals: LineSender.Totals, endsWithRestart: Bool)
 
     private let writer: PushWriter
-    private let complain: PipelineRun.Complaint
+    private let reportLine: PipelineRun.LineReport
     private let process: PipelineProcess
 
     /// How long the door may be silent. The door is in this process, so only a machine that hangs needs longer.
-    private static let patience = Duration.seconds(600)
+    private static let silenceMax = Duration.seconds(600)
 
-    init(_ file: PipelineFile, _ writer: PushWriter, _ complain: @escaping PipelineRun.Complaint) throws {
+    init(_ file: PipelineFile, _ writer: PushWriter, _ reportLine: @escaping PipelineRun.LineReport) throws {
         self.writer = writer
-        self.complain = complain
+        self.reportLine = reportLine
         let context = try HostContext()
         process = try PipelineProcess(file, context: context) { stage in
             HostSurroundings(
@@ -108,7 +108,7 @@ private struct PartialRun {
             progress.end()
         }
         let part = try await SocketThread.run(name: "inputs") { try input.reader.withLock { try feed($0, progress) } }
-        if !part.restarts { for host in process.hosts { await host.control.wait { $0.mark >= 1 } } }
+        if !part.endsWithRestart { for host in process.hosts { await host.control.wait { $0.mark >= 1 } } }
         return part
     }
 
@@ -117,14 +117,14 @@ private struct PartialRun {
         defer { producer.socket.close() }
         let sender = LineSender(producer, reader) { line in
             progress.clear()
-            complain(line)
+            reportLine(line)
         }
         sender.tracksLines = true
         sender.mayContinue = { _ in
             writer.failure == nil && process.hosts.allSatisfy { $0.control.report.phase != .stopped }
         }
-        let totals = try sender.run(patience: PartialRun.patience, resumes: false)
-        if !sender.restarts { try producer.moveTime(to: .distantFuture, mark: 1) }
-        return (totals, sender.restarts)
+        let totals = try sender.run(silenceMax: PartialRun.silenceMax, resumes: false)
+        if !sender.stoppedAtRestart { try producer.moveTime(to: .distantFuture, mark: 1) }
+        return (totals, sender.stoppedAtRestart)
     }
 }

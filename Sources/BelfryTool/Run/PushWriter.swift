@@ -4,14 +4,14 @@ import Synchronization
 
 /// Writes pushes to standard output, one JSON object a line.
 ///
-/// If several stages deliver, the pushes of the first stage are written at once, and all other pushes at the end. So
-/// the output does not depend on which stage is faster.
+/// If several stages deliver, the pushes of the first stage are written at once, and those of the other stages at the
+/// end, one stage after the other. So the output does not depend on which stage is faster.
 final class PushWriter: Sendable {
     private struct State {
         var failure: OutputError?
         var pushes: UInt64 = 0
         var stages: [String] = []
-        var kept: [String: [UInt8]] = [:]
+        var heldBack: [String: [UInt8]] = [:]
     }
 
     private let state = Mutex(State())
@@ -28,16 +28,17 @@ final class PushWriter: Sendable {
     /// again after a restart.
     func sink(for stage: String) -> PushSink {
         state.withLock { if !$0.stages.contains(stage) { $0.stages.append(stage) } }
-        return { [self] pushes in take(pushes, from: stage) }
+        return { [self] pushes in add(pushes, from: stage) }
     }
 
+    /// Writes the pushes of all stages but the first.
     func finish() {
         for stage in state.withLock({ $0.stages }) {
-            if let bytes = state.withLock({ $0.kept.removeValue(forKey: stage) }) { put(bytes) }
+            if let bytes = state.withLock({ $0.heldBack.removeValue(forKey: stage) }) { writeUnlessFailed(bytes) }
         }
     }
 
-    private func take(_ pushes: [Delivery], from stage: String) {
+    private func add(_ pushes: [Delivery], from stage: String) {
         guard failure == nil else { return }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(pushes.reduce(0) { $0 + $1.byteCount + 1 })
@@ -48,13 +49,13 @@ final class PushWriter: Sendable {
         }
         let isFirst = state.withLock { state in
             state.pushes += UInt64(pushes.count)
-            if state.stages.first != stage { state.kept[stage, default: []] += bytes }
+            if state.stages.first != stage { state.heldBack[stage, default: []] += bytes }
             return state.stages.first == stage
         }
-        if isFirst { put(bytes) }
+        if isFirst { writeUnlessFailed(bytes) }
     }
 
-    private func put(_ bytes: [UInt8]) {
+    private func writeUnlessFailed(_ bytes: [UInt8]) {
         guard failure == nil else { return }
         do throws(OutputError) { try write(bytes) } catch {
             state.withLock { $0.failure = error }

@@ -38,7 +38,7 @@ struct RunCommand: AsyncParsableCommand {
         let checked = try CheckedPipeline(path: pipeline)
         let sources = inputs.isEmpty ? [InputSource.standard] : inputs.map(InputSource.init(path:))
         try InputSource.check(sources)
-        let folder = try LogsFolder(kept: logs, mode: checked.file.dataMode)
+        let folder = try LogsFolder(keepingLogsIn: logs, mode: checked.file.dataMode)
         defer { folder.remove() }
         let run = PipelineRun(checked.file, data: folder.data, sources: sources, writer: PushWriter())
         StopSignals.watch { number, _ in
@@ -46,7 +46,8 @@ struct RunCommand: AsyncParsableCommand {
             _exit(128 + number)
         }
         let totals = try await run.run()
-        let setAside = try SetAsideReport(by: checked.file, in: folder.data + "/logs", totals.acceptedLines)
+        let setAside = try SetAsideReport(
+            of: checked.file, logs: folder.data + "/logs", acceptedLines: totals.acceptedLines)
         for line in setAside.report { StandardError.write(line) }
         guard totals.refused > 0 || setAside.count > 0 else { return }
         let more = setAside.count > 0 ? ", \(setAside.count.of("event")) set aside by later stages" : ""

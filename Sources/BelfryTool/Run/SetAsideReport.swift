@@ -15,11 +15,12 @@ struct SetAsideReport {
     private static let eventMax = 200
 
     private let logs: TraceLogs
-    private let accepted: AcceptedLines
+    private let acceptedLines: AcceptedLines
 
-    init(by file: PipelineFile, in folder: String, _ accepted: AcceptedLines) throws {
+    /// - Parameter folder: The folder of the run's logs.
+    init(of file: PipelineFile, logs folder: String, acceptedLines: AcceptedLines) throws {
         logs = TraceLogs(TracedLog.all(of: file, in: folder), usesIndexFiles: false)
-        self.accepted = accepted
+        self.acceptedLines = acceptedLines
         for stage in file.stagesInOrder {
             let directory = "\(folder)/\(stage.logName)\(LogPlace.deadLetters)"
             guard LogPlace.isLog(directory) else { continue }
@@ -36,7 +37,7 @@ struct SetAsideReport {
         func text(_ key: StaticString) -> String { letter[key]?.string?.printable ?? "" }
         let (path, shownEvent) = (text(.path), text(.event))
         let event = EventPlace(log: letter.text(.log) ?? "", sequence: letter.natural(.sequence) ?? 0)
-        let place = try line(behind: event).map { "\($0): " } ?? ""
+        let place = try inputLine(thatLedTo: event).map { "\($0): " } ?? ""
         let reason = (path.isEmpty ? "" : path + ": ") + text(.reason)
         let shown = shownEvent.count > Self.eventMax ? shownEvent.prefix(Self.eventMax) + "…" : shownEvent
         lines.append(
@@ -48,11 +49,11 @@ struct SetAsideReport {
     var report: [String] { count > lines.count ? lines + ["… and \((count - lines.count).grouped) more"] : lines }
 
     /// The newest input line that led to an event, as `FILE:LINE`; nil if the line is not known.
-    private func line(behind place: EventPlace) throws -> String? {
+    private func inputLine(thatLedTo place: EventPlace) throws -> String? {
         guard let changes = logs.changes, let event = try logs.event(at: place),
-            try EventLogs.summary(directory: changes.directory).lastSequence == accepted.count
+            try EventLogs.summary(directory: changes.directory).lastSequence == acceptedLines.count
         else { return nil }
         let origins = try Causality(logs).origins(of: event).events.filter { $0.log == changes.name }
-        return origins.last.flatMap { accepted.place(ofEvent: $0.sequence) }
+        return origins.last.flatMap { acceptedLines.place(ofEvent: $0.sequence) }
     }
 }

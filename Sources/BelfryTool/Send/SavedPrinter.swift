@@ -24,16 +24,17 @@ final class SavedPrinter {
 
     func print(_ saved: LineSender.Saved) {
         count += 1
-        guard isForPeople else { return put(saved.json) }
-        if count <= SavedPrinter.linesMax { put(saved.text) }
+        guard isForPeople else { return writeUnlessClosed(saved.json) }
+        if count <= SavedPrinter.linesMax { writeUnlessClosed(saved.text) }
     }
 
+    /// Prints how many subscriptions the lines for people do not show.
     func finish() {
         guard isForPeople, count > SavedPrinter.linesMax else { return }
-        put("… and \((count - SavedPrinter.linesMax).of("more subscription"))")
+        writeUnlessClosed("… and \((count - SavedPrinter.linesMax).of("more subscription"))")
     }
 
-    private func put(_ line: String) {
+    private func writeUnlessClosed(_ line: String) {
         guard !isClosed else { return }
         do throws(OutputError) { try write(line) } catch { isClosed = true }
     }

@@ -75,7 +75,8 @@ struct SendCommand: AsyncParsableCommand {
             throw ValidationError("--server-key needs --door; a pipeline file contains the stage's key")
         }
         if door != nil, (keys.key == nil) != serverKey.isEmpty {
-            throw ValidationError("with --door, give both --key and --server-key, or neither")
+            let (given, missing) = serverKey.isEmpty ? ("--key", "--server-key") : ("--server-key", "--key")
+            throw ValidationError("\(given) is given without \(missing); with --door, give both or neither")
         }
         if producer == nil, secret != nil { throw ValidationError("--secret needs --producer") }
         if door != nil, producer != nil, keys.key == nil, secret == nil {
@@ -93,7 +94,7 @@ struct SendCommand: AsyncParsableCommand {
         let sending = Sending(
             plan: plan, door: door ?? plan?.door ?? "", doorKeys: doorKeys, producer: producer,
             secret: try producerSecret(plan),
-            patience: wait ? .seconds(Int64(1) << 32) : timeout.duration, sources: sources)
+            silenceMax: wait ? .seconds(Int64(1) << 32) : timeout.duration, sources: sources)
         StopSignals.watch { number, _ in sending.stop(number) }
         let totals = try await SocketThread.run(name: "send") { try sending.run() }
         StandardError.write(totals.text)
@@ -101,8 +102,8 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     private func producerSecret(_ plan: HostPlan?) throws -> String {
-        if let secret { return try ProducerSecret.kept(in: secret) }
-        guard producer != nil, keys.key == nil, let plan else { return ProducerSecret.drawn() }
+        if let secret { return try ProducerSecret.readOrMake(at: secret) }
+        guard producer != nil, keys.key == nil, let plan else { return ProducerSecret.random() }
         do { return try plan.producerSecret() } catch AtomicTextFileError.failed(let verb, let path, EACCES) {
             let reason = AtomicTextFileError.failed(verb, path, EACCES)
             throw ToolFailure(
@@ -134,7 +135,7 @@ private struct Sending: Sendable {
     let doorKeys: ClientKeys?
     let producer: String?
     let secret: String
-    let patience: Duration
+    let silenceMax: Duration
     let sources: [InputSource]
     private let signal = Signal()
 
@@ -157,7 +158,7 @@ private struct Sending: Sendable {
         defer { printer.finish() }
         sender.mayContinue = { _ in signal.number.load(ordering: .relaxed) == 0 }
         do {
-            let totals = try sender.run(patience: patience, resumes: self.producer != nil)
+            let totals = try sender.run(silenceMax: silenceMax, resumes: self.producer != nil)
             let number = signal.number.load(ordering: .relaxed)
             guard number != 0 else { return totals }
             StandardError.write("stopped: \(sender.progress(producer: self.producer))")
@@ -166,7 +167,8 @@ private struct Sending: Sendable {
             throw code
         } catch {
             if let failure = error as? ToolFailure, failure.status == .badData { throw failure }
-            guard let failure = try shortage(behind: error) ?? ToolFailure(explaining: error) else { throw error }
+            let explained = try diskFullFailure(explaining: error) ?? ToolFailure(explaining: error)
+            guard let failure = explained else { throw error }
             throw ToolFailure(failure.status, "\(failure.message)\n\(sender.progress(producer: self.producer))")
         }
     }
@@ -179,8 +181,8 @@ private struct Sending: Sendable {
         }
     }
 
-    /// The error if the door is silent because the stage's disk is full; otherwise nil.
-    private func shortage(behind error: any Error) throws -> ToolFailure? {
+    /// The failure if the door is silent because the stage's disk is full; otherwise nil.
+    private func diskFullFailure(explaining error: any Error) throws -> ToolFailure? {
         guard let error = error as? LinkError, case .silent = error, let plan,
             let answer = try HealthProbe(plan, try HostContext()).ask(timeout: .seconds(1)),
             let health = StageHealth(answer), health.phase == HostReport.Phase.diskFull.rawValue

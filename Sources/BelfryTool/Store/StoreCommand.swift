@@ -41,7 +41,7 @@ struct StoreRebuildCommand: ParsableCommand {
         var progress = ReadingProgress(total: try folder.changesLog()?.bytes ?? 0)
         let summary = try StoreFolder.explained { try folder.rebuild { progress.add($0) } }
         progress.end()
-        try output.print(summary, "rebuilt")
+        try output.print(summary, after: "rebuilt")
     }
 }
 
@@ -67,7 +67,7 @@ struct StoreCopyCommand: ParsableCommand {
 
     func run() throws {
         let source = try StoreFolder(pipeline: pipeline)
-        try output.print(StoreFolder.explained { try source.copy(to: folder) }, "copied to")
+        try output.print(StoreFolder.explained { try source.copy(to: folder) }, after: "copied to")
     }
 }
 
@@ -82,7 +82,7 @@ extension StoreFolder {
         self.init(gateway, of: checked.file)
     }
 
-    /// Does the work, and turns an error of the store into a ``ToolFailure`` with an exit status.
+    /// Does the work, and turns an error of the store or its folder into a ``ToolFailure`` with an exit status.
     static func explained<Value>(_ work: () throws -> Value) throws -> Value {
         do { return try work() } catch let error as RecordStoreError {
             switch error {
@@ -100,8 +100,8 @@ extension StoreFolder {
 }
 
 extension JSONOption {
-    /// - Parameter verb: The words before the path of the store, such as `rebuilt`.
-    fileprivate func print(_ summary: StoreSummary, _ verb: String) throws {
+    /// - Parameter verb: The words before the path of the store, such as `rebuilt`. JSON does not contain them.
+    fileprivate func print(_ summary: StoreSummary, after verb: String) throws {
         try StandardOutput.write(line: isWanted ? summary.json : "\(verb) \(summary.text)")
     }
 }

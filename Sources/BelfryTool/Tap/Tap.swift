@@ -7,17 +7,18 @@ struct Tap: Sendable {
     let context: HostContext
     let start: TapStart
     let limit: UInt64
-    let bare: Bool
-    let patience: Duration
+    let eventsOnly: Bool
+    /// How long to wait for the stage's answer.
+    let timeout: Duration
 
     func run() throws {
-        let printer = EventPrinter.standard(eventsOnly: bare)
-        var state = State(start: start, left: limit)
-        while state.left > 0 {
+        let printer = EventPrinter.standard(eventsOnly: eventsOnly)
+        var state = State(start: start, eventsLeft: limit)
+        while state.eventsLeft > 0 {
             do { try follow(printer, &state) } catch LinkError.refused(_, "link.after", let reason) where start == .end
             {
                 // The stage lost events that were not durable, so the log is shorter now.
-                StandardError.write("\(plan.stage): \(reason); continuing at its end")
+                StandardError.write("\(plan.stage): \(reason); continuing at the log's end")
                 state.start = .end
             } catch LinkError.refused(_, "link.gone", _) {
                 // Retention removed events; firstSequence(from:) finds the new beginning.
@@ -28,7 +29,7 @@ struct Tap: Sendable {
 
     private struct State {
         var start: TapStart
-        var left: UInt64
+        var eventsLeft: UInt64
     }
 
     private func follow(_ printer: EventPrinter, _ state: inout State) throws {
@@ -38,13 +39,15 @@ struct Tap: Sendable {
         let client = try LinkClient(socket, endpoint: plan.bind, name: "tap", after: after)
         let poller = ZMQPoller()
         poller.add(socket)
-        // While the stage writes no events, the tap writes nothing. Without polling, it would not notice that the reader of
-        // its output has gone.
+        // While the stage writes no events, the tap prints nothing. Without polling standard output, the tap would not
+        // notice that the reader of its output has gone.
         let output = poller.add(fileDescriptor: StandardDescriptors.current.output, [])
-        while state.left > 0 {
+        while state.eventsLeft > 0 {
             _ = try poller.poll(timeoutMilliseconds: 100)
             if poller.readiness(at: output).contains(.failed) { throw OutputError.closed }
-            while state.left > 0, let arrival = try client.receive() { try show(arrival, printer, client, &state) }
+            while state.eventsLeft > 0, let arrival = try client.receive() {
+                try show(arrival, printer, client, &state)
+            }
             try client.tick(at: .now)
         }
         try client.close()
@@ -54,23 +57,25 @@ struct Tap: Sendable {
         _ arrival: LinkClient.Arrival, _ printer: EventPrinter, _ client: LinkClient, _ state: inout State
     ) throws {
         guard case .batch(let first, let count, let now, let lines) = arrival else { return }
-        let shown = min(state.left, UInt64(count))
+        let shown = min(state.eventsLeft, UInt64(count))
         try printer.print(Lines(lines).prefix(Int(shown)), first: first, now: now)
-        state = State(start: .sequence(first + shown), left: state.left - shown)
+        state = State(start: .sequence(first + shown), eventsLeft: state.eventsLeft - shown)
         try client.grant(lines.count)
     }
 
     private func askHealth() throws -> StageHealth {
         let probe = try HealthProbe(plan, context)
-        let limit = ContinuousClock.now + patience
-        while .now < limit {
-            let wait = min(Duration.milliseconds(200), limit - .now)
+        let deadline = ContinuousClock.now + timeout
+        while .now < deadline {
+            let wait = min(Duration.milliseconds(200), deadline - .now)
             if let health = try probe.ask(timeout: wait).flatMap(StageHealth.init) { return health }
-            if let refusal = try probe.refusal(isCertain: true) { throw refusal }
+            if let refusal = try probe.refusal(onlyIfCertain: true) { throw refusal }
         }
-        throw try probe.refusal(isCertain: false) ?? LinkError.silent(endpoint: plan.bind, waited: patience)
+        throw try probe.refusal(onlyIfCertain: false) ?? LinkError.silent(endpoint: plan.bind, waited: timeout)
     }
 
+    /// The sequence of the first event to print. If retention removed that event, the first sequence that the log still has.
+    ///
     /// - Throws: ``LinkError`` if the stage does not answer or rejects the key.
     private func firstSequence(from start: TapStart) throws -> UInt64 {
         let health = try askHealth()

@@ -15,7 +15,8 @@ enum CaseFile {
         guard logs.isFileGiven else {
             throw ToolFailure(
                 .usage,
-                "to export a case, name the pipeline file with -p FILE, and the logs with --logs FOLDER")
+                "an export needs the pipeline file, but '\(pipeline)' is not a file: name the pipeline file with -p FILE, and "
+                    + "the logs with --logs FOLDER")
         }
         guard !FileManager.default.fileExists(atPath: path) else {
             throw ToolFailure(.cannotCreate, "\(path) exists already; name another file, or remove it")
@@ -25,7 +26,7 @@ enum CaseFile {
             throw ToolFailure(.cannotCreate, "cannot write \(path): \(error.localizedDescription)")
         }
         for line in made.notes { StandardError.write("note: \(line)") }
-        StandardError.write("\(path): \(made.kept.of("input")) of \(made.all.grouped)")
+        StandardError.write("\(path): \(made.inputCount.of("input")) of \(made.eventCount.grouped)")
         StandardError.write("run:    belfry run \(pipeline) \(path)")
         StandardError.write("expect: \(made.expectation)")
     }

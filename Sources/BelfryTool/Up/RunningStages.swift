@@ -5,7 +5,7 @@ import PipelineKit
 struct RunningStages {
     private let file: PipelineFile
     /// Enough time for stages to end after their supervisor was stopped or killed.
-    private static let patience = Duration.seconds(3)
+    private static let waitMax = Duration.seconds(3)
 
     init(of file: PipelineFile) { self.file = file }
 
@@ -13,9 +13,9 @@ struct RunningStages {
     ///
     /// - Throws: ``ToolFailure`` with 69 if stages keep running. The message lists their processes.
     func waitForEnd() async throws {
-        let limit = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.waitMax
         while case let running = try running, !running.isEmpty {
-            guard .now < limit else {
+            guard .now < deadline else {
                 throw ToolFailure(
                     .unavailable,
                     "pipeline \(file.name) is already running in \(file.data): \(running.joined(separator: ", ")); stop it first, "

@@ -10,7 +10,7 @@ extension SupervisedUp {
     func reload(_ supervisor: Supervisor) async {
         do {
             let (text, checked) = try await SocketThread.run(name: "reload") { [path = text.path] in
-                let text = try PipelineText(running: path)
+                let text = try PipelineText(forLongRunningProcess: path)
                 return (text, try CheckedPipeline(text))
             }
             try checked.checkKeys()

@@ -44,7 +44,7 @@ final class SupervisedUp: Sendable {
     }
 
     func run() async throws -> Int32 {
-        let supervisor = Supervisor(programs, from: text) { [weak self] in self?.take($0) }
+        let supervisor = Supervisor(programs, from: text) { [weak self] in self?.handle($0) }
         state.withLock { $0.supervisor = supervisor }
         // Several signals before or during a reload cause one reload.
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -123,7 +123,7 @@ final class SupervisedUp: Sendable {
         state.withLock { $0.supervisor }?.pids[stage].map(Int64.init)
     }
 
-    private func take(_ event: Supervisor.Event) {
+    private func handle(_ event: Supervisor.Event) {
         switch event {
         case .started(let stage, let pid):
             if state.withLock({ $0.failures[stage] != nil }) {
@@ -131,7 +131,7 @@ final class SupervisedUp: Sendable {
             }
         case .ended(let stage, let status, let reason, let pause):
             StandardError.write("\(stage): \(reason); starting it again in \(pause.text)")
-            if fails(stage, status) { giveUp(stage, status) }
+            if hasFailedTooOften(stage) { giveUp(stage, status) }
         case .gaveUp(let stage, _): StandardError.write("\(stage): cannot run with this configuration; stopping")
         case .stopped: return
         }
@@ -140,7 +140,7 @@ final class SupervisedUp: Sendable {
     /// Counts one more end of a stage.
     ///
     /// - Returns: Whether the stage was never ready and has ended ``failuresMax`` times.
-    private func fails(_ stage: String, _ status: Int32?) -> Bool {
+    private func hasFailedTooOften(_ stage: String) -> Bool {
         state.withLock { state in
             state.failures[stage, default: 0] += 1
             return !state.ready.contains(stage) && state.failures[stage, default: 0] >= SupervisedUp.failuresMax

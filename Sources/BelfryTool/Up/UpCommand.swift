@@ -27,7 +27,7 @@ struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
     var inProcess = false
 
     func run() async throws {
-        let text = try PipelineText(running: pipeline)
+        let text = try PipelineText(forLongRunningProcess: pipeline)
         let checked = try CheckedPipeline(text)
         try checked.checkKeys()
         try checked.checkGateway()

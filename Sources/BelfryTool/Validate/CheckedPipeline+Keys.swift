@@ -18,12 +18,14 @@ extension CheckedPipeline {
             do {
                 _ = try StageHost(stage, of: file, in: surroundings)
             } catch {
-                throw CheckedPipeline.collected(error, stage, path)
+                throw CheckedPipeline.fileError(explaining: error, of: stage, in: path)
             }
         }
     }
 
-    private static func collected(_ error: any Error, _ stage: PipelineStage, _ path: String) -> PipelineFileError {
+    private static func fileError(
+        explaining error: any Error, of stage: PipelineStage, in path: String
+    ) -> PipelineFileError {
         switch error {
         case let error as PipelineFileError: error
         case let error as SettingsError: PipelineFileError([error])

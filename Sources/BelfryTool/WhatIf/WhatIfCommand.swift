@@ -63,7 +63,7 @@ struct WhatIfCommand: AsyncParsableCommand {
         let found = try place.find()
         let (checked, recorded) = (found.checked, found.recorded)
         var whatIf = try whatIf(recorded, checked)
-        whatIf.focus = try only?.focus?.following(recorded)
+        whatIf.focus = try only?.focus?.followingEffects(in: recorded)
         whatIf.notice = { StandardError.write($0) }
         let report = try await ReplayDisplay.showing([whatIf.progress]) { [whatIf] in try whatIf.run() }
         let text = WhatIfText(report: report)

@@ -2,7 +2,7 @@ import Events
 import JSON
 import Replay
 
-/// Prints the differences between recorded and changed pushes, for people or as JSON.
+/// Describes the differences between the pushes of the recorded and the changed pipeline, for people or as JSON.
 struct WhatIfText {
     let report: WhatIfReport
 

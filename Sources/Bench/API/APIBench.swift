@@ -63,7 +63,7 @@ struct APIBench: Sendable {
             api: { listen: "127.0.0.1:0" }
 
             """, to: path)
-        let checked = try CheckedPipeline(PipelineText(path: path), of: .builtIns)
+        let checked = try CheckedPipeline(PipelineText(path: path), checkingOnlyStagesOf: .builtIns)
         try DataFolder.prepare(checked.file.data)
         return checked
     }

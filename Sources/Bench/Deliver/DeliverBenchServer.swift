@@ -32,7 +32,7 @@ final class DeliverBenchServer: Sendable {
         let server: (certificate: String, key: String)
         do throws(StartError) {
             let credentials = try Credentials(configuration)
-            server = try credentials.server(names: ["localhost", "127.0.0.1"])
+            server = try credentials.makeServerCertificate(names: ["localhost", "127.0.0.1"])
             (trustFile, keyFile) = (credentials.authorityPath, credentials.keyPath)
         } catch {
             throw ToolFailure(.inputOutput, error.description)

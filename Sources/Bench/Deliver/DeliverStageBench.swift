@@ -63,7 +63,7 @@ struct DeliverStageBench: Sendable {
                   apns: { use: apns, \(transport) }
 
             """, to: path)
-        return try CheckedPipeline(PipelineText(path: path), of: Self.registry).file
+        return try CheckedPipeline(PipelineText(path: path), checkingOnlyStagesOf: Self.registry).file
     }
 
     /// - Returns: Nil if the stage ended or the bench was interrupted before the last outcome.

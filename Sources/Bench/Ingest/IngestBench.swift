@@ -30,12 +30,12 @@ struct IngestBench: Sendable {
         let file = try pipeline()
         try DataFolder.prepare(file.data)
         let before = try IngestBench.memory()
-        let measured = try await live(file) { process in
+        let measured = try await whileRunning(file) { process in
             try await SocketThread.run(name: "producer") { try IngestProducer(self, process).run() }
         }
         try interruption.check()
         let start = ContinuousClock.now
-        return try await live(file) { process in
+        return try await whileRunning(file) { process in
             guard await process.source.control.wait(until: { $0.phase == .running }) else {
                 throw ToolFailure(.software, "ingest ended during its start")
             }
@@ -46,7 +46,7 @@ struct IngestBench: Sendable {
         }
     }
 
-    private func live<Value: Sendable>(
+    private func whileRunning<Value: Sendable>(
         _ file: PipelineFile, _ body: @Sendable (PipelineProcess) async throws -> Value
     ) async throws -> Value {
         let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
@@ -73,10 +73,10 @@ struct IngestBench: Sendable {
               ingest: {}
 
             """, to: path)
-        return try CheckedPipeline(PipelineText(path: path), of: .builtIns).file
+        return try CheckedPipeline(PipelineText(path: path), checkingOnlyStagesOf: .builtIns).file
     }
 
-    /// Bytes of memory that belong to no file.
+    /// The anonymous memory of this process, in bytes.
     private static func memory() throws -> Double {
         ProcessUse.trimMemory()
         return Double(try ProcessUse.own().anonymousBytes)

@@ -5,12 +5,13 @@ import Time
 
 /// Appends the same lines to a log and to a plain file, then reads both.
 ///
-/// It writes a log, the plain file and another log, and averages the times of the two logs. So a machine that becomes
-/// faster or slower meanwhile favors neither.
+/// The bench writes a log, then the plain file, then another log, and averages the times of the two logs. So a machine
+/// that becomes faster or slower meanwhile favors neither the log nor the plain file.
 struct LogBench {
-    struct Append: Sendable {
+    struct AppendRates: Sendable {
         var policy: SyncPolicy
-        var batch: Int
+        /// The number of events in a batch.
+        var batchSize: Int
         /// How many events a second were appended to the log.
         var perSecond: Double
         /// How many events a second were written to the plain file.
@@ -20,7 +21,7 @@ struct LogBench {
         var ratio: Double { perSecond / baseline }
     }
 
-    struct Read: Sendable {
+    struct ReadRates: Sendable {
         /// How many bytes a second were read from the log.
         var log: Double
         /// How many bytes a second were read from the plain file.
@@ -33,46 +34,46 @@ struct LogBench {
     let interruption: Interruption
 
     static let policies: [SyncPolicy] = [.never, .interval(.milliseconds(50)), .always]
-    static let batches = [1, 64, 256]
+    static let batchSizes = [1, 64, 256]
 
-    func append(_ policy: SyncPolicy, batch: Int) throws -> Append {
+    func append(_ policy: SyncPolicy, batchSize: Int) throws -> AppendRates {
         try interruption.check()
-        let lines = batchOfLines(batch)
-        let count = max(1, events / batch)
+        let lines = batchOfLines(batchSize)
+        let count = max(1, events / batchSize)
         let syncs = SyncCount()
-        let before = try secondsOfLog(policy, lines, batch, count, syncs)
+        let before = try secondsToAppend(lines, batchSize: batchSize, times: count, policy, syncs)
         try PlainFile.remove(plainPath)
         let file = try PlainFile.create(plainPath)
         defer { close(file) }
         let plain = try seconds { try writePlainly(lines, count, syncs: syncs.value, to: file) }
-        let after = try secondsOfLog(policy, lines, batch, count, syncs)
-        let total = Double(count * batch)
-        return Append(
-            policy: policy, batch: batch, perSecond: 2 * total / (before + after), baseline: total / plain,
+        let after = try secondsToAppend(lines, batchSize: batchSize, times: count, policy, syncs)
+        let total = Double(count * batchSize)
+        return AppendRates(
+            policy: policy, batchSize: batchSize, perSecond: 2 * total / (before + after), baseline: total / plain,
             syncs: syncs.value)
     }
 
-    private func secondsOfLog(
-        _ policy: SyncPolicy, _ lines: [UInt8], _ batch: Int, _ count: Int, _ syncs: SyncCount
+    private func secondsToAppend(
+        _ lines: [UInt8], batchSize: Int, times count: Int, _ policy: SyncPolicy, _ syncs: SyncCount
     ) throws -> Double {
         try PlainFile.remove(folder + "/log")
         let writer = try log(policy, syncs)
-        return try seconds { try append(lines, batch, count, to: writer) }
+        return try seconds { try append(lines, batchSize: batchSize, times: count, to: writer) }
     }
 
-    /// Reads the log and the plain file that the last ``append(_:batch:)`` wrote.
-    func read() throws -> Read {
+    /// Reads the log and the plain file that the last ``append(_:batchSize:)`` wrote.
+    func read() throws -> ReadRates {
         var bytes = 0
         let log = try seconds { bytes = try readLog() }
         let plain = try seconds { _ = try PlainFile.scan(plainPath) }
-        return Read(log: Double(bytes) / log, baseline: Double(bytes) / plain)
+        return ReadRates(log: Double(bytes) / log, baseline: Double(bytes) / plain)
     }
 
     private var plainPath: String { folder + "/plain" }
 
-    private func batchOfLines(_ batch: Int) -> [UInt8] {
+    private func batchOfLines(_ count: Int) -> [UInt8] {
         var workload = Workload(seed: 1, subscriptions: 10_000)
-        return workload.lines(batch)
+        return workload.lines(count)
     }
 
     private func log(_ policy: SyncPolicy, _ syncs: SyncCount) throws -> EventLogWriter {
@@ -86,9 +87,9 @@ struct LogBench {
         return writer
     }
 
-    private func append(_ lines: [UInt8], _ batch: Int, _ count: Int, to log: EventLogWriter) throws {
+    private func append(_ lines: [UInt8], batchSize: Int, times count: Int, to log: EventLogWriter) throws {
         try lines.withUnsafeBytes { lines in
-            for _ in 0..<count { _ = try log.append(lines, count: batch, now: max(Instant.wall(), log.lastNow)) }
+            for _ in 0..<count { _ = try log.append(lines, count: batchSize, now: max(Instant.wall(), log.lastNow)) }
         }
         try log.close()
     }

@@ -39,12 +39,12 @@ struct LogBenchCommand: AsyncParsableCommand {
     }
 
     private func measure(_ bench: LogBench, _ runs: Int) throws -> LogReport {
-        var appends: [[LogBench.Append]] = []
-        var reads: [LogBench.Read] = []
+        var appends: [[LogBench.AppendRates]] = []
+        var reads: [LogBench.ReadRates] = []
         for _ in 0..<runs {
             appends.append(
                 try LogBench.policies.flatMap { policy in
-                    try LogBench.batches.map { try bench.append(policy, batch: $0) }
+                    try LogBench.batchSizes.map { try bench.append(policy, batchSize: $0) }
                 })
             reads.append(try bench.read())
         }
@@ -54,8 +54,8 @@ struct LogBenchCommand: AsyncParsableCommand {
 }
 
 struct LogReport: BenchReport {
-    let appends: [LogBench.Append]
-    let read: LogBench.Read
+    let appends: [LogBench.AppendRates]
+    let read: LogBench.ReadRates
     let runs: Int
     let events: Int
 
@@ -63,7 +63,7 @@ struct LogReport: BenchReport {
         var table = TextTable("APPEND", "batch", "events/s", "MB/s", "plain file", "log / plain", "fdatasyncs")
         for row in appends {
             table.add(
-                row.policy.description, row.batch.grouped, row.perSecond.text(decimals: 0),
+                row.policy.description, row.batchSize.grouped, row.perSecond.text(decimals: 0),
                 Workload.megabytes(row.perSecond).text(decimals: 0), row.baseline.text(decimals: 0),
                 row.ratio.text(decimals: 2), row.syncs.grouped)
         }
@@ -89,9 +89,9 @@ struct LogReport: BenchReport {
         ])
     }
 
-    private func append(_ row: LogBench.Append) -> ReportValue {
+    private func append(_ row: LogBench.AppendRates) -> ReportValue {
         .object([
-            "sync": .text(row.policy.description), "batch": .count(row.batch),
+            "sync": .text(row.policy.description), "batch": .count(row.batchSize),
             "eventsPerSecond": .number(row.perSecond),
             "baselineEventsPerSecond": .number(row.baseline), "ratio": .number(row.ratio),
             "fdatasyncs": .count(row.syncs),

@@ -41,7 +41,7 @@ struct MatchBench: Sendable {
         result.perSecond = try rate { try changes.readLines { _ = try watchers.count($1) } }
         result.latency = try latency(&watchers)
         result.scannedPerSecond = try scan(&watchers)
-        try mix(&watchers, into: &result)
+        try matchDuringEdits(&watchers, into: &result)
         try check("the index after saves and deletes", self.pairs(&watchers), pairs)
         result.snapshot = try snapshot(&watchers, in: folder)
         try check("the index from a snapshot", self.pairs(&watchers), pairs)
@@ -126,7 +126,7 @@ extension MatchBench {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// Resident bytes of this process that belong to no file.
+    /// The resident anonymous memory of this process, in bytes.
     private static var memory: Double {
         ProcessUse.trimMemory()
         return ProcessUse(pid: getpid()).map { Double($0.anonymousBytes) } ?? 0
@@ -139,7 +139,7 @@ extension MatchBench {
     /// Matches while subscriptions are deleted and saved again.
     ///
     /// The pairs of the other subscriptions must stay the same. At the end all subscriptions are saved.
-    private func mix(_ watchers: inout Watchers, into result: inout MatchResult) throws {
+    private func matchDuringEdits(_ watchers: inout Watchers, into result: inout MatchResult) throws {
         let edits = try MatchEdits(subscriptions, changes: changes.count)
         var found = MatchPairs(ignoring: edits.touched)
         var times: [Int64] = []

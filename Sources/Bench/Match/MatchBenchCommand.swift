@@ -58,7 +58,9 @@ struct MatchBenchCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (subscriptions == nil) == (changes == nil) else {
-            throw ValidationError("--subscriptions and --changes need each other: give both or neither")
+            let (given, missing) =
+                changes == nil ? ("--subscriptions", "--changes") : ("--changes", "--subscriptions")
+            throw ValidationError("\(given) is given without \(missing); give both or neither")
         }
         guard subscriptions == nil || count == nil && save == nil else {
             throw ValidationError("--subscriptions and --changes read a whole workload: leave out --count and --save")

@@ -56,7 +56,10 @@ struct H2Load {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard let unit = words.firstIndex(of: "req/s,"), unit > 0, let rate = Double(words[unit - 1]),
             let class2 = words.firstIndex(of: "2xx,"), class2 > 0
-        else { throw ToolFailure(.software, "h2load printed no rate: \(text.suffix(300))") }
+        else {
+            throw ToolFailure(
+                .software, "h2load did not print a rate and the number of 2xx answers: \(text.suffix(300))")
+        }
         guard Int(words[class2 - 1]) == count else {
             throw ToolFailure(
                 .software, "only \(words[class2 - 1]) of \(count.of("request")) to \(url) were answered with 2xx")

@@ -5,7 +5,7 @@ struct ProcessUse: Hashable, Sendable {
     var userSeconds: Double
     var systemSeconds: Double
     var residentBytes: UInt64
-    /// Resident bytes that belong to no file.
+    /// Resident anonymous memory: the bytes that belong to no file.
     var anonymousBytes: UInt64
     var peakBytes: UInt64
 
@@ -50,8 +50,8 @@ struct ProcessUse: Hashable, Sendable {
         return use
     }
 
-    /// Returns freed memory to the system, so that later readings count its reuse (malloc_trim(3), which Swift's Glibc
-    /// does not declare).
+    /// Returns freed memory to the system. Otherwise later readings would not show that memory is used again
+    /// (malloc_trim(3), which Swift's Glibc does not declare).
     static func trimMemory() {
         guard let trim = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Text files of a bench.
+/// Writes the text files of `belfry bench`, and counts their lines.
 enum TextFile {
     static func write(_ text: String, to path: String) throws { try write(Data(text.utf8), to: path) }
 

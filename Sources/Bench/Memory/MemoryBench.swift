@@ -10,37 +10,38 @@ import Time
 
 /// Measures the memory that stages need for each device, badge and held notification, on one thread without a host.
 struct MemoryBench: Sendable {
-    let count: Int
+    let users: Int
     let interruption: Interruption
 
     /// The kinds of state that a stage keeps. Each user has one device, one badge or one notification.
-    enum Kept: String, CaseIterable, Sendable {
+    enum StateKind: String, CaseIterable, Sendable {
         case devices = "devices in deliver"
         case badges = "badges in payload"
-        case pending = "held notifications in coalesce"
+        case heldNotifications = "held notifications in coalesce"
     }
 
     struct Result: Sendable {
-        let kept: Kept
+        let kind: StateKind
         /// Bytes of memory for each device, badge or notification, including its text.
         let bytes: Double
-        /// Bytes of the text that a stage must keep: names and tokens, or the notification.
+        /// Bytes of the text that a stage must keep for each device, badge or held notification: the names and the token,
+        /// the user's name, or the text of the match.
         let textBytes: Double
 
         var bytesBeyondText: Double { bytes - textBytes }
     }
 
-    func run(_ kept: Kept) throws -> Result {
-        switch kept {
+    func run(_ kind: StateKind) throws -> Result {
+        switch kind {
         case .devices:
             let settings = try Self.settings(DeliverSettings.self, "{transports: {apns: {use: file}}}")
-            return try measure(kept, DeliverStage(settings, context: Self.context(of: "outcomes")))
+            return try measure(kind, DeliverStage(settings, context: Self.context(of: "outcomes")))
         case .badges:
             let settings = try Self.settings(PayloadSettings.self, "{}")
-            return try measure(kept, PayloadStage(settings, context: Self.context(of: "pushes")))
-        case .pending:
+            return try measure(kind, PayloadStage(settings, context: Self.context(of: "pushes")))
+        case .heldNotifications:
             let settings = try Self.settings(CoalesceSettings.self, "{window: 1h, pendingPerUser: 10}")
-            return try measure(kept, CoalesceStage(settings, context: Self.context(of: "notifications")))
+            return try measure(kind, CoalesceStage(settings, context: Self.context(of: "notifications")))
         }
     }
 
@@ -53,16 +54,16 @@ struct MemoryBench: Sendable {
         try SettingsReader(text: text, file: "bench memory").decode(type)
     }
 
-    private func measure(_ kept: Kept, _ stage: some Stage) throws -> Result {
+    private func measure(_ kind: StateKind, _ stage: some Stage) throws -> Result {
         var clock = StageClock(stage)
         var parser = JSONParser()
         var textBytes = 0
         let before = try Self.memory()
-        for number in 0..<count {
+        for number in 0..<users {
             if number % 10_000 == 0 { try interruption.check() }
             var out = Outbox()
-            let line = kept.line(number)
-            textBytes += kept.textBytes(number, line)
+            let line = kind.line(number)
+            textBytes += kind.textBytes(number, line)
             try Array(line.utf8).withUnsafeBytes { bytes in
                 let event = InputEvent(sequence: UInt64(number + 1), json: try parser.parse(bytes), line: bytes)
                 clock.receive(event, at: .epoch, into: &out)
@@ -71,19 +72,19 @@ struct MemoryBench: Sendable {
                 throw ToolFailure(.software, "the stage rejected \(line)")
             }
         }
-        let bytes = try (Self.memory() - before) / Double(count)
+        let bytes = try (Self.memory() - before) / Double(users)
         withExtendedLifetime(clock.stage) {}
-        return Result(kept: kept, bytes: bytes, textBytes: Double(textBytes) / Double(count))
+        return Result(kind: kind, bytes: bytes, textBytes: Double(textBytes) / Double(users))
     }
 
-    /// Bytes of memory that belong to no file.
+    /// The anonymous memory of this process, in bytes.
     private static func memory() throws -> Double {
         ProcessUse.trimMemory()
         return Double(try ProcessUse.own().anonymousBytes)
     }
 }
 
-extension MemoryBench.Kept {
+extension MemoryBench.StateKind {
     /// The event of a user. No two users share a name, a device or a token.
     fileprivate func line(_ number: Int) -> String {
         let user = "_user\(number)"
@@ -95,7 +96,7 @@ extension MemoryBench.Kept {
                 + #""transport":"apns","token":"\#(Self.token(number))","topic":"com.example.Bench"}"#
         case .badges:
             return #"{"type":"badge.set",\#(WorkloadNames.place),\#(owner),"badge":\#(number % 50 + 1)}"#
-        case .pending:
+        case .heldNotifications:
             return
                 #"{"type":"match","change":\#(number + 1),"notificationID":"\#(Self.uuid(number))",\#(WorkloadNames.place),"#
                 + #""database":"private",\#(owner),"\#(Member.subscriptionID)":"notes","subscriptionType":"query","#
@@ -111,7 +112,7 @@ extension MemoryBench.Kept {
         return switch self {
         case .devices: user + Self.device(number).utf8.count + Self.token(number).utf8.count
         case .badges: user
-        case .pending: line.utf8.count
+        case .heldNotifications: line.utf8.count
         }
     }
 

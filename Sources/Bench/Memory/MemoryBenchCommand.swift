@@ -28,11 +28,11 @@ struct MemoryBenchCommand: AsyncParsableCommand {
 
     func run() async throws {
         BuildKind.warnIfDebug()
-        let bench = MemoryBench(count: count, interruption: .watch())
+        let bench = MemoryBench(users: count, interruption: .watch())
         var results: [MemoryBench.Result] = []
-        for kept in MemoryBench.Kept.allCases {
+        for kind in MemoryBench.StateKind.allCases {
             let runs = try await common.measure(by: \.bytes) { _ in
-                try await SocketThread.run(name: "bench") { try bench.run(kept) }
+                try await SocketThread.run(name: "bench") { try bench.run(kind) }
             }
             results.append(runs.median)
         }
@@ -49,7 +49,7 @@ struct MemoryBenchReport: BenchReport {
         var table = TextTable("\(count.grouped) OF EACH", "bytes", "text", "beyond text")
         for result in results {
             table.add(
-                result.kept.rawValue, result.bytes.text(decimals: 0), result.textBytes.text(decimals: 0),
+                result.kind.rawValue, result.bytes.text(decimals: 0), result.textBytes.text(decimals: 0),
                 result.bytesBeyondText.text(decimals: 0))
         }
         return ["\(runs.of("run")), \(BuildKind.word) build", ""] + table.lines
@@ -61,7 +61,7 @@ struct MemoryBenchReport: BenchReport {
             "rows": .list(
                 results.map { result in
                     .object([
-                        "kept": .text(result.kept.rawValue), "bytes": .number(result.bytes),
+                        "kept": .text(result.kind.rawValue), "bytes": .number(result.bytes),
                         "textBytes": .number(result.textBytes), "bytesBeyondText": .number(result.bytesBeyondText),
                     ])
                 }),

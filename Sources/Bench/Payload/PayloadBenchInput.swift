@@ -23,15 +23,15 @@ struct PayloadBenchInput: Sendable {
         var stage = StageClock(try MatchStage(MatchSettings(), context: PayloadBench.context(of: "matches")))
         var parser = JSONParser()
         var sequence: UInt64 = 0
-        func take(_ line: [UInt8]) throws {
+        func feed(_ line: [UInt8]) throws {
             sequence += 1
             try line.withUnsafeBytes { line in
                 let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
                 stage.receive(event, at: .epoch, into: &outbox)
             }
         }
-        for user in 0..<PayloadBenchInput.users { try take(PayloadBenchInput.subscription(of: user)) }
-        for number in 0..<count { try take(PayloadBenchInput.change(number)) }
+        for user in 0..<PayloadBenchInput.users { try feed(PayloadBenchInput.subscription(of: user)) }
+        for number in 0..<count { try feed(PayloadBenchInput.change(number)) }
         guard outbox.takeRejections().isEmpty, outbox.count == count else {
             throw ToolFailure(.software, "\(outbox.count) of \(count.of("change")) matched")
         }

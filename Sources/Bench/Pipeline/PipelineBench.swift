@@ -7,7 +7,7 @@ struct PipelineBenchOptions: Sendable {
     var rate: Int?
     var subscriptions = 10_000
     var records = 100_000
-    /// How many devices to register. If this is less than the number of users, each user still has one device.
+    /// How many devices to register. If there are more users, each user still has one device.
     var devices = 0
     /// The setting `snapshotBytes` of the pipeline file; nil for the default.
     var snapshotBytes: String?

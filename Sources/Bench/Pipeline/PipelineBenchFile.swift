@@ -20,7 +20,9 @@ struct PipelineBenchFile {
         return checked
     }
 
-    func read() throws -> CheckedPipeline { try CheckedPipeline(PipelineText(path: path), of: .builtIns) }
+    func read() throws -> CheckedPipeline {
+        try CheckedPipeline(PipelineText(path: path), checkingOnlyStagesOf: .builtIns)
+    }
 
     private var text: String {
         """

@@ -48,7 +48,7 @@ final class PipelineDriver {
         let source = stages.plans[0]
         producer = try Producer(
             ToolSocket.make(source, stages.context), endpoint: source.door ?? "", name: "belfry bench",
-            secret: ProducerSecret.drawn())
+            secret: ProducerSecret.random())
         producer.onAnswer = { [unowned self] in
             refused += $0.refused
             lastProgress = .now

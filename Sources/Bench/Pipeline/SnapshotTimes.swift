@@ -38,7 +38,7 @@ struct SnapshotTimes {
     }
 
     /// Whether a stage made a snapshot at some moment between two times.
-    func overlaps(_ start: Instant, _ end: Instant) -> Bool {
+    func overlap(from start: Instant, to end: Instant) -> Bool {
         var (low, high) = (0, spans.count)
         while low < high {
             let middle = (low + high) / 2
@@ -48,7 +48,7 @@ struct SnapshotTimes {
     }
 
     /// The share of the time between two moments in which a stage made a snapshot.
-    func share(of start: Instant, _ end: Instant) -> Double {
+    func share(from start: Instant, to end: Instant) -> Double {
         let taken = spans.reduce(Int64(0)) {
             $0 + max(0, min($1.end, end).microseconds - max($1.start, start).microseconds)
         }
@@ -73,14 +73,14 @@ struct SnapshotLatencies: Hashable, Sendable {
     init(_ reading: LatencyReading, _ times: SnapshotTimes, from start: Instant) {
         var (during, otherwise): ([Int64], [Int64]) = ([], [])
         for (accepted, latency) in zip(reading.acceptTimes, reading.latencies) {
-            if times.overlaps(accepted, accepted.advanced(by: .microseconds(latency))) {
+            if times.overlap(from: accepted, to: accepted.advanced(by: .microseconds(latency))) {
                 during.append(latency)
             } else {
                 otherwise.append(latency)
             }
         }
         (duringSnapshots, self.otherwise) = (Percentiles(during), Percentiles(otherwise))
-        share = times.share(of: start, reading.last)
+        share = times.share(from: start, to: reading.last)
     }
 
     /// The 99th percentile during snapshots, divided by the 99th percentile of the other changes.

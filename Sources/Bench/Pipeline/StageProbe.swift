@@ -23,7 +23,7 @@ struct StageProbe {
     }
 
     /// - Parameter forgetsPauses: Whether the next answer leaves out the pauses before this answer.
-    /// - Returns: Nil if the stage does not answer in time.
+    /// - Returns: Nil if the stage does not answer in time, or its answer lacks a position.
     func positions(forgetsPauses: Bool = false) throws -> Positions? {
         guard let answer = try probe.ask(timeout: timeout, forgetsPauses: forgetsPauses) else { return nil }
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))

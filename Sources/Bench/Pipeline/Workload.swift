@@ -25,8 +25,8 @@ struct Workload {
 
     static let subscriptionsPerUser = 5
 
-    /// The first topic that no subscription watches. No later topic is watched either.
-    static let foreignTopics = 5_000_000
+    /// The number of the first topic that no subscription watches. No higher number is watched either.
+    static let firstForeignTopic = 5_000_000
 
     let subscriptions: Int
     let records: Int
@@ -39,7 +39,7 @@ struct Workload {
 
     init(seed: UInt64, subscriptions: Int, records: Int = 100_000) {
         precondition(
-            (1..<Workload.foreignTopics).contains(subscriptions) && records > 0,
+            (1..<Workload.firstForeignTopic).contains(subscriptions) && records > 0,
             "the workload has \(subscriptions) subscriptions and \(records) records")
         self.subscriptions = subscriptions
         self.records = records
@@ -64,13 +64,13 @@ struct Workload {
         let slot = record % subscriptions
         let isWatched = bits & 3 == 0
         let isZone = Workload.kind(ofSlot: slot) == .zone
-        let isNear = !isZone && bits & 4 == 0
+        let hasRightTopic = !isZone && bits & 4 == 0
         // The zone is part of a record's name. There are only two zones for each record, so the number of records is
         // bounded.
-        let foreign = isZone ? slot : Int(bits >> 40) % Workload.foreignTopics
-        let topic = isWatched || isNear ? slot : Workload.foreignTopics + foreign
-        let isLow = !isWatched && isNear
-        let priority = (isLow ? 0 : 3) + Int((bits >> 8) & 0xFF) % (isLow ? 3 : 7)
+        let foreign = isZone ? slot : Int(bits >> 40) % Workload.firstForeignTopic
+        let topic = isWatched || hasRightTopic ? slot : Workload.firstForeignTopic + foreign
+        let isPriorityTooLow = !isWatched && hasRightTopic
+        let priority = (isPriorityTooLow ? 0 : 3) + Int((bits >> 8) & 0xFF) % (isPriorityTooLow ? 3 : 7)
         return Change(slot: slot, record: record, isWatched: isWatched, topic: topic, priority: priority)
     }
 

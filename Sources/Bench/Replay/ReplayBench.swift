@@ -11,7 +11,12 @@ struct ReplayBench: Sendable {
 
     func run(in scratch: ScratchFolder) async throws -> ReplayResult {
         let live = try await PipelineBench(options: options, interruption: interruption).run(in: scratch)
-        guard live.isRight else { throw ToolFailure(.no, "the live pipeline lost pushes: its logs cannot be compared") }
+        guard live.isRight else {
+            throw ToolFailure(
+                .no,
+                "the live pipeline made \(live.pushes.of("push")) and \(live.outcomes.of("outcome")), expected "
+                    + "\(live.expected.grouped) of each: its logs cannot be compared")
+        }
         let file = PipelineBenchFile(folder: scratch.path, sync: options.sync)
         let recorded = try RecordedPipeline(file.read().file, logs: file.logs)
         let match = try await replay(recorded, ["match"])

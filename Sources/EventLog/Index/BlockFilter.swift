@@ -2,22 +2,22 @@ import Time
 
 /// A Bloom filter in lines of 64 bytes: answers whether a block may have a key.
 ///
-/// All bits of a key are in one line, so that a query reads 64 bytes of the file. Each line has its own CRC, so that a
-/// damaged line never answers "no". With 16 bits for each key, one block in a thousand answers "maybe" for a key that
-/// it does not have.
+/// A key sets seven bits, all in one line, so a query reads only 64 bytes of the file. Each line has its own CRC, so
+/// that a damaged line never answers "no". With 16 bits of space for each key, one block in a thousand answers "maybe"
+/// for a key that it does not have.
 ///
 ///     offset  bytes
-///          0      4  CRC-32C of the rest, xor the salt of the block and the line
+///          0      4  CRC-32C of the other 60 bytes, XOR the line's salt (see `lineSalt`)
 ///          4     60  480 bits
 enum BlockFilter {
     static let lineBytes = 64
-    private static let bitsOfLine: UInt64 = 480
-    private static let bitsOfKey = 16
-    private static let probes = 7
+    private static let bitsPerLine: UInt64 = 480
+    private static let bitsPerKey = 16
+    private static let probesPerKey = 7
 
-    static func lineCount(keys: Int) -> Int { max(1, (keys * bitsOfKey + 479) / 480) }
+    static func lineCount(keys: Int) -> Int { max(1, (keys * bitsPerKey + 479) / 480) }
 
-    /// The highest number of lines of a block. It is far more than 64 MiB of keys need.
+    /// The maximum number of lines in a block's filter: far more than the keys of the largest batch (64 MiB) need.
     static let linesMax = 1 << 22
 
     /// Replaces the key 0 by 1, because 0 means an empty slot in ``KeySet``.
@@ -43,13 +43,13 @@ enum BlockFilter {
 
     enum Answer { case no, maybe, damaged }
 
-    /// - Parameter bytes: The line's 64 bytes; fewer at the end of the file.
-    static func answer(_ key: UInt64, _ bytes: UnsafeRawBufferPointer, line: Int, salt: UInt64) -> Answer {
+    /// - Parameter bytes: The line's 64 bytes. Fewer bytes, from a truncated file, count as damaged.
+    static func query(_ key: UInt64, in bytes: UnsafeRawBufferPointer, line: Int, salt: UInt64) -> Answer {
         guard bytes.count == lineBytes,
             unsafe bytes.word(0, UInt32.self) == crc(ofLine: bytes, at: 0) ^ lineSalt(salt, line)
         else { return .damaged }
         var probe = Probe(key)
-        for _ in 0..<probes {
+        for _ in 0..<probesPerKey {
             let bit = probe.next()
             if unsafe bytes[4 + bit >> 3] & 1 << UInt8(bit & 7) == 0 { return .no }
         }
@@ -58,7 +58,7 @@ enum BlockFilter {
 
     private static func set(_ key: UInt64, in bytes: UnsafeMutableRawBufferPointer, _ line: Int) {
         var probe = Probe(key)
-        for _ in 0..<probes {
+        for _ in 0..<probesPerKey {
             let bit = probe.next()
             unsafe bytes[line * lineBytes + 4 + bit >> 3] |= 1 << UInt8(bit & 7)
         }
@@ -73,7 +73,7 @@ enum BlockFilter {
         UInt32(truncatingIfNeeded: Mixer.scramble(salt &+ UInt64(line)))
     }
 
-    /// Chooses the bits of a key. Nine bits of the scrambled key select one bit.
+    /// Chooses the bits that a key sets. Nine bits of the scrambled key select one bit.
     private struct Probe {
         private var bits: UInt64
 
@@ -82,7 +82,7 @@ enum BlockFilter {
         @inline(__always)
         mutating func next() -> Int {
             defer { bits >>= 9 }
-            return Int(((bits & 511) * BlockFilter.bitsOfLine) >> 9)
+            return Int(((bits & 511) * BlockFilter.bitsPerLine) >> 9)
         }
     }
 }

@@ -11,26 +11,26 @@ struct IndexBlock: Sendable {
     var head: BlockHead
     var filter: Filter
 
-    func answer(_ key: UInt64, digest: UInt64) -> BlockFilter.Answer {
+    func query(_ key: UInt64, digest: UInt64) -> BlockFilter.Answer {
         let line = BlockFilter.line(of: key, among: head.lines)
         let salt = head.salt(digest)
         switch filter {
         case .memory(let bytes):
             return unsafe bytes.withUnsafeBytes { bytes in
                 let start = line * BlockFilter.lineBytes
-                let line64 = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<start + BlockFilter.lineBytes])
-                return unsafe BlockFilter.answer(key, line64, line: line, salt: salt)
+                let lineBytes = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<start + BlockFilter.lineBytes])
+                return unsafe BlockFilter.query(key, in: lineBytes, line: line, salt: salt)
             }
         case .file(let file, let offset):
             return unsafe withUnsafeTemporaryAllocation(byteCount: BlockFilter.lineBytes, alignment: 8) { buffer in
                 let count = unsafe read(file, at: offset + UInt64(line * BlockFilter.lineBytes), into: buffer)
                 let bytes = unsafe UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count])
-                return unsafe BlockFilter.answer(key, bytes, line: line, salt: salt)
+                return unsafe BlockFilter.query(key, in: bytes, line: line, salt: salt)
             }
         }
     }
 
-    /// Returns the number of bytes read. On an error it is 0, and the line counts as damaged.
+    /// Returns the number of bytes read; 0 after an error, so that the line counts as damaged.
     private func read(_ file: OpenFile, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         do throws(EventLogError) { return try unsafe file.read(into: buffer, at: offset) } catch { return 0 }
     }

@@ -7,7 +7,8 @@ struct IndexFile {
     private let header: IndexHeader
     private let digest: UInt64
     private let file: OpenFile
-    /// The offset of the next block; nil if this process may not write.
+    /// The offset of the next block; nil if this process must not write. Then another process has the lock, a write has
+    /// failed, or the file is finished.
     private var end: UInt64?
 
     /// Opens or makes the index file of a segment; nil if neither is possible.

@@ -6,8 +6,8 @@ extension LogIndex {
     ///
     /// - Parameter keys: Hashes from the scheme's extractor. Another key may have the same hash, so `body` must check
     ///   the event.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/failed(operation:file:errno:)``
-    ///   if a segment was removed after the update.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``;
+    ///   ``EventLogError/failed(operation:file:errno:)`` if a segment was removed after the update.
     package func find(
         _ keys: [UInt64], in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false,
         _ body: (LoggedEvent) -> Bool
@@ -47,7 +47,7 @@ extension LogIndex {
             let block = segment.blocks.last(whereSorted: { $0.head.firstSequence <= sequence })
         else { return nil }
         let reader = try reader(of: block, in: segment)
-        while reader.offset < block.head.end, case .batch(let batch) = try unsafe reader.peek(body: false) {
+        while reader.offset < block.head.end, case .batch(let batch) = try unsafe reader.peek(withBody: false) {
             if unsafe sequence < batch.header.nextSequence { return try event(sequence, in: reader) }
             unsafe reader.consume(batch)
         }
@@ -63,7 +63,7 @@ extension LogIndex {
     }
 
     private func mayHold(_ key: UInt64, _ block: IndexBlock, of segment: SegmentIndex) -> Bool {
-        switch block.answer(key, digest: segment.digest) {
+        switch block.query(key, digest: segment.digest) {
         case .no: return false
         case .maybe: return true
         case .damaged:

@@ -96,7 +96,7 @@ extension SnapshotFormat {
         guard bytes.count == lengths.all else { throw SnapshotFault("the file ends inside its header") }
         guard unsafe bytes.word(8, UInt32.self) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...]))
         else {
-            throw SnapshotFault("CRC of the header differs")
+            throw SnapshotFault("the CRC does not match the header")
         }
         let kindEnd = SnapshotFormat.fixedBytes + lengths.kind
         guard let kind = unsafe String(validating: bytes[SnapshotFormat.fixedBytes..<kindEnd], as: UTF8.self),

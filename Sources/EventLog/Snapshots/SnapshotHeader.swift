@@ -4,7 +4,7 @@ import Time
 package struct SnapshotHeader: Hashable, Sendable {
     /// The kind of the stage, as in pipeline files.
     package var stage: String
-    /// The version of the state's form. Only a stage with the same version can read it.
+    /// The version of the state's form. Only a stage with this version can read the state.
     package var version: Int
     /// The stage's own log.
     package var log: LogIdentity
@@ -57,11 +57,11 @@ package struct SnapshotFit: Hashable, Sendable {
         if header.log != log { return "it belongs to log \(header.log)" }
         if header.upstream != upstream { return "it was made from log \(header.upstream)" }
         if header.sequence > lastSequence {
-            return "it was taken at sequence \(header.sequence), and its log ends at \(lastSequence)"
+            return "it was taken at sequence \(header.sequence), but its log ends at \(lastSequence)"
         }
         if header.stage != stage { return "it is a snapshot of a stage '\(header.stage)'" }
         if header.version != version {
-            return "its state has version \(header.version), and this build reads \(version)"
+            return "its state has version \(header.version), but this build reads version \(version)"
         }
         return nil
     }

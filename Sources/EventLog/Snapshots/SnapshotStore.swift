@@ -2,8 +2,8 @@ import Glibc
 
 /// The snapshots of one log: files in `<log>/snapshots`, each written atomically.
 ///
-/// Snapshots only save time. A stage without a usable snapshot rebuilds the same state from an older one, or from all of
-/// its input. Snapshots of the whole history are kept, so that a past state can be rebuilt quickly.
+/// Snapshots only save time. A stage without a usable snapshot rebuilds the same state from an older one, or from all
+/// of its input. Snapshots of the whole history are kept, so that a past state can be rebuilt quickly.
 package struct SnapshotStore: Sendable {
     /// The folder of the snapshots.
     package let directory: String
@@ -21,8 +21,9 @@ package struct SnapshotStore: Sendable {
     ///
     /// Only one call may run at a time for each log.
     ///
-    /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``
-    ///   with nothing written, unless only the file's name could not be made durable.
+    /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``.
+    ///   Then there is no new snapshot. Exception: if the last step fails, which makes the file's name durable, the
+    ///   snapshot is there, but a power failure may remove it.
     @discardableResult
     package func write(_ header: SnapshotHeader, state: UnsafeRawBufferPointer) throws(EventLogError) -> SnapshotFile {
         let format = unsafe SnapshotFormat(
@@ -41,8 +42,8 @@ package struct SnapshotStore: Sendable {
         return SnapshotFile(path: path, bytes: UInt64(head.count + state.count), header: header, problem: nil)
     }
 
-    /// The files in the folder, oldest first. Reads only headers: ``newest(where:problem:)`` and ``check(_:)`` also check
-    /// the states.
+    /// The files in the folder, oldest first. Reads only headers: ``newest(where:problem:)`` and ``check(_:)`` also
+    /// check the states.
     package func list() throws(EventLogError) -> [SnapshotFile] {
         var files: [SnapshotFile] = []
         for name in try names() {
@@ -145,7 +146,9 @@ extension SnapshotStore {
         let (format, headBytes) = try SnapshotFormat.read(file)
         guard isWanted(format.header) else { return nil }
         let state = try file.pacedBytes(Int(format.stateBytes), at: UInt64(headBytes), pace)
-        guard CRC32C.checksum(state[...]) == format.stateCRC else { throw SnapshotFault("CRC of the state differs") }
+        guard CRC32C.checksum(state[...]) == format.stateCRC else {
+            throw SnapshotFault("the CRC does not match the state")
+        }
         return Snapshot(path: path, header: format.header, state: state)
     }
 }
@@ -154,15 +157,17 @@ extension SnapshotFormat {
     /// Reads the bytes before the state, and checks the file's size and name.
     static func read(_ file: OpenFile) throws(SnapshotFault) -> (SnapshotFormat, headBytes: Int) {
         let fixed = try file.pacedBytes(fixedBytes, at: 0)
-        let lengths = try unsafe fixed.fault { bytes throws(SnapshotFault) in try unsafe Lengths(bytes) }
+        let lengths = try unsafe fixed.withBytes { bytes throws(SnapshotFault) in try unsafe Lengths(bytes) }
         let head = try file.pacedBytes(lengths.all, at: 0)
-        let format = try unsafe head.fault { bytes throws(SnapshotFault) in try unsafe SnapshotFormat(bytes, lengths) }
-        guard try file.faultingSize() == UInt64(lengths.all).addingReportingOverflow(format.stateBytes).partialValue
+        let format = try unsafe head.withBytes { bytes throws(SnapshotFault) in
+            try unsafe SnapshotFormat(bytes, lengths)
+        }
+        guard try file.sizeOrFault() == UInt64(lengths.all).addingReportingOverflow(format.stateBytes).partialValue
         else {
-            throw SnapshotFault("the file's size differs from its header")
+            throw SnapshotFault("the file's size differs from the size in its header")
         }
         guard file.path.hasSuffix("/" + format.fileName) else {
-            throw SnapshotFault("the file's name differs from its header")
+            throw SnapshotFault("the file's name does not have the sequences of its header")
         }
         return (format, lengths.all)
     }
@@ -178,7 +183,7 @@ extension SnapshotFile {
 }
 
 extension [UInt8] {
-    fileprivate func fault<Value>(
+    fileprivate func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws(SnapshotFault) -> Value
     ) throws(SnapshotFault) -> Value {
         let result = unsafe withUnsafeBytes { bytes -> Result<Value, SnapshotFault> in
@@ -208,7 +213,7 @@ extension OpenFile {
         } catch { throw SnapshotFault.unreadable("\(error)") }
     }
 
-    fileprivate func faultingSize() throws(SnapshotFault) -> UInt64 {
+    fileprivate func sizeOrFault() throws(SnapshotFault) -> UInt64 {
         do throws(EventLogError) { return try size() } catch { throw .unreadable("\(error)") }
     }
 }

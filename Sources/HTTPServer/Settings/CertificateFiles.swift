@@ -10,6 +10,7 @@ package struct CertificateFiles: Sendable {
     /// The path of a PEM file: the server's own certificate first, then the certificates that signed it.
     package let certificate: String
     package let key: Secret
+    /// An error at the setting `certificate`, without a reason.
     private let emptyError: SettingsError
 
     private static let remedy =
@@ -50,7 +51,7 @@ package struct CertificateFiles: Sendable {
     }
 
     /// The certificate if it has expired or expires soon. Nil if it lasts longer, or if its file cannot be read.
-    /// ``open()`` reports such a file.
+    /// ``open()`` reports a file that cannot be read.
     package func endingCertificate(at now: Instant, of server: String) -> EndingCertificate? {
         do {
             guard let seconds = try NIOSSLCertificate.fromPEMFile(certificate).first?.notValidAfter else { return nil }

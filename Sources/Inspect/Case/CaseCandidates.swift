@@ -4,7 +4,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// Collects the inputs that may have contributed to an outcome.
+/// Collects the events of the changes log that may have led to an outcome, or to the lack of a push.
 struct CaseCandidates {
     let logs: RecordedLogs
     let finder: any EventFinder
@@ -22,7 +22,7 @@ struct CaseCandidates {
 
     mutating func add(_ event: LoggedEvent) { events[event.sequence] = event }
 
-    /// Adds a change, and the previous save of the same record.
+    /// Adds a change and, if the record's previous event is a save, this save.
     mutating func add(change sequence: UInt64) throws {
         guard events[sequence] == nil, let event = try LogScan.event(sequence, in: changes) else { return }
         add(event)
@@ -51,7 +51,8 @@ struct CaseCandidates {
         for event in found { add(event) }
     }
 
-    /// Adds the changes that raised a user's badge before a push.
+    /// Adds the changes that raised a user's badge before a push. If there are more than ``badgesMax``, adds none of them
+    /// and sets ``hasTooManyBadges``.
     mutating func add(badgesOf user: ExactText, before push: UInt64) throws {
         guard let log = logs.existingLog(.pushes), push > 1 else { return }
         var causes: [UInt64] = []
@@ -75,7 +76,8 @@ struct CaseCandidates {
         }
     }
 
-    /// Adds all events shortly before a change, and the later events up to a time.
+    /// Adds the events shortly before a change, the change, and the later events up to a time: at most twice
+    /// ``largerSliceMax`` events, without redrives.
     mutating func addAll(before change: UInt64, until moment: Instant) throws {
         let first = change > CaseCandidates.largerSliceMax ? change - CaseCandidates.largerSliceMax : 1
         var found: [LoggedEvent] = []

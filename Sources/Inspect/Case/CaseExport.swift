@@ -20,9 +20,9 @@ package struct CaseExport {
         /// Ingest commands, one JSON object a line.
         package let text: String
         /// How many inputs the case contains.
-        package let kept: Int
+        package let inputCount: Int
         /// How many events the changes log contains.
-        package let all: UInt64
+        package let eventCount: UInt64
         /// The result of `belfry run` on the case, in words.
         package let expectation: String
         /// Notes for the reader of the case.
@@ -34,14 +34,16 @@ package struct CaseExport {
 
     private static let disguisesMax: UInt64 = 4
 
-    /// - Throws: ``ToolFailure`` with 1 if today's rules do not lead to the outcome, with 66 if there is no such
-    ///   outcome, with 64 if the outcome belongs to a redrive or the change is not a change of a record.
+    /// - Throws: ``ToolFailure`` with 1 if the current rules do not lead to the outcome, with 66 if there is no such
+    ///   outcome or no such push, with 64 if the outcome belongs to a redrive or the change is not a change of a record,
+    ///   with 65 if the outcome or its push lacks a member, with 78 if a stage is a plugin program.
     package func make(_ target: CaseTarget) throws -> Case {
         var notes: [String] = []
         let start =
             switch target {
-            case .outcome(let sequence): try outcome(sequence, &notes)
-            case .notPushed(let change, let user, let device): try notPushed(change, user, device)
+            case .outcome(let sequence): try start(forOutcome: sequence, &notes)
+            case .notPushed(let change, let user, let device):
+                try start(forChange: change, notPushedTo: user, device)
             }
         let (lines, result) = try slice(start, &notes)
         let shrunk = try shrink(lines, start.trial, result)
@@ -61,7 +63,7 @@ package struct CaseExport {
         var isRecorded: (CaseResult) -> Bool
     }
 
-    private func outcome(_ sequence: UInt64, _ notes: inout [String]) throws -> Start {
+    private func start(forOutcome sequence: UInt64, _ notes: inout [String]) throws -> Start {
         guard let log = logs.existingLog(.outcomes), let pushes = logs.existingLog(.pushes),
             let event = try LogScan.event(sequence, in: log), try isOriginal(event),
             let number = try event.withJSON({ $0[.push]?.int64 }),
@@ -111,14 +113,16 @@ package struct CaseExport {
         }
     }
 
-    private func notPushed(_ sequence: UInt64, _ user: ExactText, _ device: ExactText?) throws -> Start {
+    private func start(
+        forChange sequence: UInt64, notPushedTo user: ExactText, _ device: ExactText?
+    ) throws -> Start {
         let change = try ExplainedChange(sequence, in: logs)
         guard change.isRecord else {
             throw ToolFailure(
                 .usage, "change \(sequence) is a \(change.type), which is never pushed: nothing to export")
         }
         let flows = try RecordedFlows(of: change, user: user, subscriptionID: nil, in: logs).flows
-        let moment = flows.compactMap(\.pushed).max() ?? change.event.now
+        let moment = flows.compactMap(\.pushedAt).max() ?? change.event.now
         var candidates = CaseCandidates(logs: logs, finder: finder)
         try candidates.add(stateOf: user, until: moment)
         try candidates.add(change: sequence)
@@ -149,7 +153,7 @@ extension CaseExport {
         var larger = start.candidates
         try larger.addAll(before: start.change, until: start.moment)
         if let found = try tried(larger.lines, start) {
-            notes.append("the inputs named by the outcome were not enough: the case uses all inputs shortly before it")
+            notes.append("the related inputs were not enough: the case was made from all inputs near the change")
             return found
         }
         throw ToolFailure(
@@ -158,9 +162,10 @@ extension CaseExport {
                 + "a stage was behind, or older inputs are needed; nothing was written")
     }
 
-    /// Tries the inputs with and without the members that ingest added, and prefers the inputs without them.
+    /// Tries the inputs with and without the members that ingest added, and prefers the inputs without them. Returns
+    /// nil if neither attempt gives the recorded result.
     private func tried(_ lines: [CaseLine], _ start: Start) throws -> ([CaseLine], CaseResult)? {
-        let whole = lines.map(\.whole)
+        let whole = lines.map(\.keepingDerived)
         let wholeResult = try start.trial.result(of: whole)
         let plainResult = try start.trial.result(of: lines)
         if start.isRecorded(plainResult), start.recorded != nil || plainResult == wholeResult {
@@ -185,8 +190,8 @@ extension CaseExport {
     private func disguised(
         _ lines: [CaseLine], _ trial: CaseTrial, _ result: CaseResult, _ notes: [String]
     ) throws -> Case {
-        // Uses whole lines, because the trial of a change that was not pushed needs the members that ingest added.
-        let texts = try DisguisedTexts(of: lines.map(\.whole))
+        // Includes the members that ingest added, because the trial of a change that was not pushed needs them.
+        let texts = try DisguisedTexts(of: lines.map(\.keepingDerived))
         let byWord = try lines.contains { try $0.searchesWords() }
         let summary = try EventLogs.summary(directory: logs.log(of: logs.path[0]))
         for attempt in 0..<CaseExport.disguisesMax {
@@ -197,8 +202,8 @@ extension CaseExport {
             guard try trial.result(of: lines) == result else { continue }
             let commands = try lines.map { try $0.command(disguise) }
             return Case(
-                text: commands.map { $0 + "\n" }.joined(), kept: lines.count,
-                all: summary.lastSequence + 1 - summary.firstSequence,
+                text: commands.map { $0 + "\n" }.joined(), inputCount: lines.count,
+                eventCount: summary.lastSequence + 1 - summary.firstSequence,
                 expectation: expectation(result, trial.wanted, disguise.text), notes: notes, lines: lines,
                 trial: trial, result: result)
         }
@@ -208,7 +213,7 @@ extension CaseExport {
     }
 
     private func expectation(
-        _ result: CaseResult, _ wanted: CaseTrial.Wanted, _ replace: (String) -> String
+        _ result: CaseResult, _ wanted: CaseTrial.WantedResult, _ replace: (String) -> String
     ) -> String {
         switch (result, wanted) {
         case (.outcome(let outcome), _):

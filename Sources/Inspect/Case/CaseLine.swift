@@ -11,7 +11,8 @@ struct CaseLine {
 
     private static let derived: Set<String> = ["change", "before", "recordType"]
 
-    var whole: CaseLine { CaseLine(event: event, keepsDerived: true) }
+    /// The same input, with the members that ingest added.
+    var keepingDerived: CaseLine { CaseLine(event: event, keepsDerived: true) }
 
     /// The ingest command, with the recorded time.
     func command(_ disguise: Disguise = Disguise()) throws -> String {

@@ -93,7 +93,8 @@ struct CasePayload: Equatable {
     static func == (left: CasePayload, right: CasePayload) -> Bool { left.content == right.content }
 }
 
-/// Replaces each string value in a JSON text by its length.
+/// Replaces each string value in a JSON text by its length. The result is not JSON: it serves only for comparisons. A
+/// text that is not JSON stays unchanged.
 enum JSONShape {
     static func text(of json: String) -> String {
         var parser = JSONParser(limits: LogScan.limits)
@@ -131,7 +132,9 @@ enum JSONShape {
 struct NotPushedEvidence: Equatable {
     /// Each subscription of the user, with the codes of the match stage's explanation.
     var reasons: [ExactText] = []
-    var saved: [ExactText] = []
+    /// The subscriptions that the user saved before the change.
+    var savedSubscriptions: [ExactText] = []
+    /// Whether the user registered the device before the change.
     var wasRegistered = false
     /// The change's matches and outcomes for the user.
     var effects: [ExactText] = []
@@ -141,5 +144,6 @@ struct NotPushedEvidence: Equatable {
 enum CaseResult: Equatable {
     case outcome(CaseOutcome)
     case notPushed(NotPushedEvidence)
+    /// The run did not lead to the wanted outcome, or ingest rejected the change.
     case nothing
 }

@@ -8,14 +8,14 @@ import StageTool
 
 /// Runs inputs through the pipeline and looks for the result that a case should have.
 struct CaseTrial {
-    enum Wanted {
+    enum WantedResult {
         case outcome(CaseOutcome)
         case notPushed(change: UInt64, user: ExactText, device: ExactText?)
     }
 
     let logs: RecordedLogs
     let seed: String
-    let wanted: Wanted
+    let wanted: WantedResult
     var ignoresBadge = false
     var disguise = Disguise()
 
@@ -41,7 +41,7 @@ struct CaseTrial {
         case .notPushed(let change, let user, let device):
             evidence.effects = try effects(
                 of: change, user.map(disguise.text), device?.map(disguise.text), chain, accepted)
-            evidence.saved = Set(evidence.saved).sorted()
+            evidence.savedSubscriptions = Set(evidence.savedSubscriptions).sorted()
             return accepted.contains(change) ? .notPushed(evidence) : .nothing
         }
     }
@@ -95,7 +95,7 @@ extension CaseTrial {
         try event.withJSON { json in
             guard json[.user]?.equals(user.string) ?? false else { return }
             if json[.type]?.equals(EventName.subscriptionSave) ?? false {
-                evidence.saved.append(CaseTrial.name(json, json[.subscription]))
+                evidence.savedSubscriptions.append(CaseTrial.subscriptionName(json, idIn: json[.subscription]))
             } else if json[.type]?.equals(EventName.deviceRegister) ?? false {
                 evidence.wasRegistered = evidence.wasRegistered || json[.device]?.exact == device
             }
@@ -108,7 +108,7 @@ extension CaseTrial {
     ) throws -> [ExactText] {
         let log = logs.stage(writing: .matches)?.logName ?? ""
         return try chain.explain(
-            line.whole.command(disguise), sequence: event.sequence, at: event.now, by: log,
+            line.keepingDerived.command(disguise), sequence: event.sequence, at: event.now, by: log,
             for: ExplainedSubject(user: user.string)
         ).map { explanation in
             let name = ([.subscriptionID, .container, .environment, .database] as [Member]).map(\.description)
@@ -126,7 +126,7 @@ extension CaseTrial {
         let matches = try events(.matches, in: chain).compactMap { event in
             try event.withJSON { json -> ExactText? in
                 json[.change]?.int64 == sequence && json[.user]?.equals(user.string) ?? false
-                    ? ExactText("match \(CaseTrial.name(json, nil)) \(json[.reason]?.string ?? "")") : nil
+                    ? ExactText("match \(CaseTrial.subscriptionName(json)) \(json[.reason]?.string ?? "")") : nil
             }
         }
         let outcomes = try events(.outcomes, in: chain).compactMap { event in
@@ -140,8 +140,11 @@ extension CaseTrial {
         return matches.sorted() + outcomes.sorted()
     }
 
-    private static func name(_ json: JSONValue, _ holder: JSONValue?) -> ExactText {
-        let id = (holder ?? json)[.subscriptionID]?.string ?? ""
+    /// The database and ID of a subscription.
+    ///
+    /// - Parameter object: Contains the ID; nil if the event itself contains it.
+    private static func subscriptionName(_ json: JSONValue, idIn object: JSONValue? = nil) -> ExactText {
+        let id = (object ?? json)[.subscriptionID]?.string ?? ""
         let names = ["container", "environment", "database"].map { json.member($0)?.string ?? "" } + [id]
         return ExactText(names.joined(separator: " "))
     }

@@ -6,7 +6,7 @@ struct CharacterClass: Hashable {
     /// The distance in code points from the letter to its capital; 0 if the letter has no capital. The distance is
     /// equal within a class, so capitals have the same order as their letters.
     private let capitalDistance: Int64
-    private let emoji: [Bool]
+    private let emojiTraits: [Bool]
     private let hasTrailingConsonant: Bool
 
     /// Characters of one row are neighbours in Unicode and differ only in the last byte of UTF-8.
@@ -29,10 +29,10 @@ struct CharacterClass: Hashable {
         guard upper != nil || properties.uppercaseMapping == String(scalar) else { return nil }
         width = UTF8.width(scalar)
         capitalDistance = upper.map { Int64($0.value) - Int64(scalar.value) } ?? 0
-        emoji = [
+        emojiTraits = [
             properties.isEmojiModifier, properties.isEmojiModifierBase, (0x1F1E6...0x1F1FF).contains(scalar.value),
         ]
-        guard !emoji[0], !emoji[2] else { return nil }
+        guard !emojiTraits[0], !emojiTraits[2] else { return nil }
         // A Hangul syllable without a trailing consonant joins with a consonant after it.
         hasTrailingConsonant = (0xAC00...0xD7A3).contains(scalar.value) && (scalar.value - 0xAC00) % 28 != 0
     }

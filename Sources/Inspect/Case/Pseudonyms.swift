@@ -10,7 +10,7 @@ import Predicates
 /// its other case do not map to each other, such as the Kelvin sign. In comparisons that ignore case, the order of such
 /// letters may change.
 ///
-/// With `areByWord`, each word has its own pseudonym. Then the order of strings may change next to a word that is not
+/// With `replacesByWord`, each word has its own pseudonym. Then the order of strings may change next to a word that is not
 /// replaced. Two words that a search treats as equal stay equal only if they differ in case alone. A case whose outcome
 /// changes with the pseudonyms is not written.
 struct Pseudonyms {
@@ -20,18 +20,18 @@ struct Pseudonyms {
     }
 
     private var nodes = [Node()]
-    private let areByWord: Bool
+    private let replacesByWord: Bool
 
     /// - Parameters:
-    ///   - areByWord: Gives each word its own pseudonym, for predicates that search for words. Stop words are kept.
+    ///   - replacesByWord: Gives each word its own pseudonym, for predicates that search for words. Stop words are kept.
     ///   - seed: Chooses the pseudonyms.
     ///   - row: See ``CharacterClass/row(of:)``.
     init(
-        for texts: some Sequence<String>, byWord areByWord: Bool = false, seed: UInt64,
+        for texts: some Sequence<String>, byWord replacesByWord: Bool = false, seed: UInt64,
         row: (Unicode.Scalar) -> [Unicode.Scalar] = CharacterClass.row
     ) {
-        self.areByWord = areByWord
-        let texts = areByWord ? texts.flatMap(Pseudonyms.words) : Array(texts)
+        self.replacesByWord = replacesByWord
+        let texts = replacesByWord ? texts.flatMap(Pseudonyms.words) : Array(texts)
         for text in Set(texts.map { ExactText($0) }).sorted() { add(text.string) }
         var random = PseudonymRandom(state: seed)
         for index in nodes.indices { exchange(at: index, row, &random) }
@@ -39,7 +39,7 @@ struct Pseudonyms {
 
     /// - Parameter text: One of the strings given to the initializer. Characters that are not in the tree are kept.
     func pseudonym(of text: String) -> String {
-        guard areByWord else { return replaced(text) }
+        guard replacesByWord else { return replaced(text) }
         return Pseudonyms.parts(of: text).map { Pseudonyms.isKept($0) ? $0 : replaced($0) }.joined()
     }
 

@@ -54,8 +54,8 @@ struct CommandHistory {
     }
 
     init(_ letters: [DeadLetter], in log: String, _ progress: (UInt64) -> Void) throws {
-        let subjects = Set(letters.compactMap { $0.refusedEvent?.subject })
-        // If no letter has a subject, only redrives matter, so the scan skips all other lines.
+        let subjects = Set(letters.compactMap { $0.rejectedEvent?.subject })
+        // If no letter has a subject, only redrives matter, so the scan skips most other lines.
         let required: [RequiredValue] = subjects.isEmpty ? [.text(ExactText(Member.redriveOf.description))] : []
         try LogScan.events(in: log, from: .epoch, containing: required) { event in
             progress(UInt64(event.line.count))
@@ -73,7 +73,7 @@ struct CommandHistory {
         }
     }
 
-    /// Records in a letter its redrive, and for a refused command the newest command on the same subject.
+    /// Records in a letter its redrive, and for a rejected command the newest command on the same subject.
     func complete(_ letter: inout DeadLetter) {
         switch letter.content {
         case .push:

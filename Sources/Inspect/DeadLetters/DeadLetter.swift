@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// An event that a stage refused, or a push that did not reach its device.
+/// An event that a stage rejected or crashed on, or a push that did not reach its device.
 package struct DeadLetter: Sendable {
     /// The log and sequence of the `dead_letter` or `outcome` event that records this letter.
     package let place: EventPlace
@@ -13,10 +13,10 @@ package struct DeadLetter: Sendable {
     let code: String
     let reason: String
     var status: Int64?
-    /// The log and sequence of the refused event or of the push.
+    /// The log and sequence of the rejected event or of the push.
     let source: EventPlace
-    /// The sequence of the newest change that caused the event or push; nil if no change caused it. If the refused
-    /// event is in the changes log, its own sequence.
+    /// The sequence of the newest change that led to the event or push; nil if no change led to it. For a rejected
+    /// event of the changes log, the sequence of this event.
     var change: UInt64?
     var content: Content
     var container: ExactText?
@@ -31,7 +31,7 @@ package struct DeadLetter: Sendable {
     enum Content: Sendable {
         /// Nil if the log that deliver reads no longer contains the push.
         case push(UndeliveredPush?)
-        case event(RefusedEvent)
+        case event(RejectedEvent)
     }
 
     var type: String {
@@ -45,18 +45,18 @@ package struct DeadLetter: Sendable {
 
     var push: UndeliveredPush? { if case .push(let push) = content { push } else { nil } }
 
-    var refusedEvent: RefusedEvent? { if case .event(let event) = content { event } else { nil } }
+    var rejectedEvent: RejectedEvent? { if case .event(let event) = content { event } else { nil } }
 }
 
 /// A push that did not reach its device.
 struct UndeliveredPush: Sendable {
     var expiresAt: Instant?
     /// The number of the ``PushHistory`` slot for the push's collapse ID.
-    var collapse: Int?
+    var collapseSlot: Int?
     /// The number of the ``PushHistory`` slot for the push's badge.
-    var badge: Int?
+    var badgeSlot: Int?
     var hasOnlyBadge = false
-    /// Whether a newer push has set the badge.
+    /// Whether a newer push has set the badge, or is waiting for its next attempt.
     var isBadgeOutdated = false
     /// The sequence of the push. For a redrive, the sequence of the original push.
     var order: UInt64
@@ -64,22 +64,22 @@ struct UndeliveredPush: Sendable {
     var state = DeviceState.registered
 }
 
-/// An event that a stage could not use.
-struct RefusedEvent: Sendable {
+/// An event that a stage rejected or crashed on.
+struct RejectedEvent: Sendable {
     let type: String
-    /// Nil if the event is not a command.
+    /// Nil if the event is not a command about a record, a subscription, a device or a badge.
     let subject: CommandSubject?
     let fingerprint: Int
     var newest: NewestCommand?
 }
 
-/// The present state of a device, compared with its registration at the time of the push.
+/// The current state of a device, compared with its registration at the time of the push.
 enum DeviceState: Sendable {
     case registered
     /// Registered again, with another token, topic or transport.
     case registeredAnew
     case unregistered
     case retired
-    /// Another device has the token now.
+    /// Another device has registered with the token.
     case replaced
 }

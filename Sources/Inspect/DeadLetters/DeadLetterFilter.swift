@@ -10,24 +10,25 @@ package struct DeadLetterFilter: Sendable {
     package var code: [String] = []
     /// Each value is a status, or a part of the reason. The comparison ignores upper and lower case.
     package var reason: [String] = []
-    /// The users of pushes and refused events, and the owners of refused records.
+    /// The users of pushes and rejected events, and the owners of rejected records.
     package var user: [String] = []
     package var device: [String] = []
     package var container: [String] = []
     /// Bundle IDs of the devices' apps.
     package var topic: [String] = []
-    /// A position in the source's log.
+    /// The first position in the changes log; nil: no limit. See ``DeadLetterRange``.
     package var from: LogPosition?
+    /// The last position in the changes log; nil: no limit.
     package var until: LogPosition?
 
     package init() {}
 
-    /// Refuses codes that no letter can have. A stage may have codes of its own, which contain a dot. Such a code is
-    /// refused only if it looks like a misspelling.
+    /// Rejects codes that no letter can have. A stage may have codes of its own, which contain a dot. Such a code is
+    /// rejected only if it looks like a misspelling.
     ///
-    /// - Parameter present: The codes of all letters.
-    func checkCodes(_ present: Set<String>) throws {
-        let known = Set(OutcomeCode.allCases.filter(\.isDeadLetter).map(\.rawValue)).union(present)
+    /// - Parameter found: The codes of all letters in the logs.
+    func checkCodes(_ found: Set<String>) throws {
+        let known = Set(OutcomeCode.allCases.filter(\.isDeadLetter).map(\.rawValue)).union(found)
         for code in code where !known.contains(code) {
             let near = Spelling.suggestion(for: code, among: known.sorted())
             guard near != nil || !code.contains(".") else { continue }
@@ -38,13 +39,13 @@ package struct DeadLetterFilter: Sendable {
         }
     }
 
-    /// Checks the members of a letter that are known before other logs are read.
+    /// False if the filter excludes the letter by one of the members that are known before other logs are read.
     func mayAccept(_ letter: DeadLetter) -> Bool {
         Self.isOneOf(stage, letter.stage) && Self.isOneOf(code, letter.code) && hasReason(letter)
             && Self.isOneOf(user, letter.user?.string) && Self.isOneOf(device, letter.device?.string)
     }
 
-    /// Checks a letter that ``DeadLetters`` has completed from other logs.
+    /// Whether the filter, apart from ``from`` and ``until``, selects a letter that ``DeadLetters`` has completed from other logs.
     func accepts(_ letter: DeadLetter) -> Bool {
         mayAccept(letter) && Self.isOneOf(container, letter.container?.string)
             && Self.isOneOf(topic, letter.topic?.string)
@@ -64,8 +65,8 @@ package struct DeadLetterFilter: Sendable {
     }
 }
 
-/// Limits letters by the sequence of their newest change. If the limit is a time, or no change caused the letter, the
-/// letter's time counts.
+/// Limits letters by the sequence of their newest change. If the limit is a time, or no change led to the
+/// letter, compares the letter's time with the time of the limit.
 struct DeadLetterRange {
     private struct End {
         let point: LogPoint
@@ -92,7 +93,7 @@ struct DeadLetterRange {
         (from.map { Self.order(letter, $0) >= 0 } ?? true) && (until.map { Self.order(letter, $0) <= 0 } ?? true)
     }
 
-    /// Negative if the letter is before the limit, positive if the letter is after the limit.
+    /// Negative if the letter is before the limit, 0 if it is at the limit, positive if it is after the limit.
     private static func order(_ letter: DeadLetter, _ end: End) -> Int {
         if case .sequence(let sequence) = end.point, let change = letter.change {
             return change < sequence ? -1 : change > sequence ? 1 : 0

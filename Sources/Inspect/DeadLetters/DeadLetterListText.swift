@@ -9,7 +9,7 @@ struct DeadLetterGroup {
     let stage: String
     let code: String
     let status: Int64?
-    /// Empty for refused events. Each of their reasons names its own event, so reasons cannot be grouped.
+    /// Empty for rejected events. Each of their reasons names its own event, so reasons cannot be grouped.
     let reason: String
     let letters: [RedriveCandidate]
 
@@ -61,7 +61,7 @@ package struct DeadLetterListText {
         letters.sorted { $0.letter.time < $1.letter.time }.suffix(limit ?? DeadLetterListText.linesMax)
     }
 
-    /// The newest letters, as many as the limit says, in the order of the stages.
+    /// The newest letters up to the limit, or all letters without a limit, in the order of ``DeadLetters/letters``.
     private var newest: [RedriveCandidate] {
         let byTime = letters.indices.sorted { (letters[$0].letter.time, $0) < (letters[$1].letter.time, $1) }
         return byTime.suffix(limit ?? letters.count).sorted().map { letters[$0] }

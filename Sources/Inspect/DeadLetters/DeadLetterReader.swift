@@ -15,17 +15,17 @@ struct DeadLetterReader {
 
     /// - Parameters:
     ///   - isWanted: Called for each letter, before the letter is completed from other logs.
-    ///   - progress: Called with the number of bytes read.
+    ///   - progress: Called for each event with its number of bytes.
     func read(where isWanted: (DeadLetter) throws -> Bool, _ progress: (UInt64) -> Void) throws -> Letters {
         var found = Letters()
         for stage in logs.file.stagesInOrder {
-            let letters = logs.log(of: stage) + LogPlace.deadLetters
-            if LogPlace.isLog(letters) {
-                try read(letters, into: &found, progress, isWanted) { refused($0, stage, letters) }
+            let log = logs.log(of: stage) + LogPlace.deadLetters
+            if LogPlace.isLog(log) {
+                try read(log, into: &found, progress, isWanted) { rejectedEvent($0, stage, log) }
             }
             if stage.writes == .outcomes, let log = logs.existingLog(of: stage) {
                 let upstream = logs.file.upstream(of: stage)?.logName ?? LogKind.pushes.rawValue
-                try read(log, into: &found, progress, isWanted) { undelivered($0, stage, log, upstream) }
+                try read(log, into: &found, progress, isWanted) { undeliveredPush($0, stage, log, upstream) }
             }
         }
         return found
@@ -47,7 +47,7 @@ struct DeadLetterReader {
     }
 
     /// Nil if the event is not an outcome, or if its code is not the code of a dead letter.
-    private func undelivered(
+    private func undeliveredPush(
         _ event: LogScan.Event, _ stage: PipelineStage, _ log: String, _ upstream: String
     ) -> DeadLetter? {
         let json = event.json
@@ -63,26 +63,28 @@ struct DeadLetterReader {
             transport: json[.transport]?.string)
     }
 
-    private func refused(_ event: LogScan.Event, _ stage: PipelineStage, _ log: String) -> DeadLetter? {
+    /// Nil if the event is not a `dead_letter`.
+    private func rejectedEvent(_ event: LogScan.Event, _ stage: PipelineStage, _ log: String) -> DeadLetter? {
         let json = event.json
         guard json[.type]?.equals(EventName.deadLetter) ?? false else { return nil }
         var letter = DeadLetter(
             place: EventPlace(log: LogPlace.name(ofLogAt: log), sequence: event.sequence), time: event.now,
             stage: stage.name, code: json[.code]?.string ?? "no code", reason: json[.reason]?.string ?? "",
             source: EventPlace(json) ?? EventPlace(log: json[.log]?.string ?? "?", sequence: 0),
-            content: .event(RefusedEvent(type: "not JSON", subject: nil, fingerprint: 0)))
+            content: .event(RejectedEvent(type: "not JSON", subject: nil, fingerprint: 0)))
         if letter.source.log == source, letter.source.sequence > 0 { letter.change = letter.source.sequence }
-        if let text = json[.event] { RefusedEventText.read(text, into: &letter) }
+        if let text = json[.event] { RejectedEventText.read(text, into: &letter) }
         return letter
     }
 }
 
-/// Reads the refused event in a dead letter. The event is a string, which may not be valid JSON.
-enum RefusedEventText {
+/// Reads the rejected event in a dead letter. The event is a string, which may not be valid JSON.
+enum RejectedEventText {
+    /// Copies the event's members into the letter. Leaves the letter unchanged if the event is not a JSON object.
     static func read(_ text: JSONValue, into letter: inout DeadLetter) {
         _ = withEvent(text) { event in
             letter.content = .event(
-                RefusedEvent(
+                RejectedEvent(
                     type: event[.type]?.string ?? "no type", subject: CommandSubject(event),
                     fingerprint: CommandSubject.fingerprint(event)))
             letter.container = event[.container]?.exact

@@ -70,10 +70,10 @@ package struct DeadLetters {
     /// An estimate of the bytes to read, for the progress display.
     private static func bytes(of logs: RecordedLogs) throws -> UInt64 {
         try logs.file.stagesInOrder.reduce(0) { sum, stage in
-            let letters = logs.log(of: stage) + LogPlace.deadLetters
+            let deadLetterLog = logs.log(of: stage) + LogPlace.deadLetters
             let own = stage.from == nil || stage.writes == .outcomes ? logs.existingLog(of: stage) : nil
             return try sum
-                + [own, LogPlace.isLog(letters) ? letters : nil].compactMap { $0 }.reduce(0) {
+                + [own, LogPlace.isLog(deadLetterLog) ? deadLetterLog : nil].compactMap { $0 }.reduce(0) {
                     try $0 + LogPlace.bytes(of: $1)
                 }
         }

@@ -56,16 +56,16 @@ struct OutcomeHistory {
         if newest[slot].map({ $0.order < order }) ?? true { newest[slot] = (order, push) }
     }
 
-    /// The newer push that replaced a letter's push; nil if no push did.
+    /// The newest push that has replaced or will replace a letter's push; nil if there is no such push.
     func successor(of letter: DeadLetter) -> UInt64? {
         guard let push = letter.push else { return nil }
-        return successor(of: letter, in: push.collapse)
-            ?? (push.hasOnlyBadge ? successor(of: letter, in: push.badge) : nil)
+        return successor(of: letter, in: push.collapseSlot)
+            ?? (push.hasOnlyBadge ? successor(of: letter, in: push.badgeSlot) : nil)
     }
 
-    /// Notes in a letter whether a newer push has set the badge that the letter's push sets.
+    /// Notes in a letter whether a newer push has set or will set the badge that the letter's push sets.
     func complete(_ letter: inout DeadLetter) {
-        guard var push = letter.push, successor(of: letter, in: push.badge) != nil else { return }
+        guard var push = letter.push, successor(of: letter, in: push.badgeSlot) != nil else { return }
         push.isBadgeOutdated = true
         letter.content = .push(push)
     }
@@ -79,7 +79,7 @@ struct OutcomeHistory {
 
     /// Records that a letter's push will be redriven, so that older pushes with its collapse ID are not redriven.
     mutating func willRedrive(_ letter: DeadLetter) {
-        guard let push = letter.push, let slot = push.collapse, let device = letter.device else { return }
+        guard let push = letter.push, let slot = push.collapseSlot, let device = letter.device else { return }
         record(letter.source.sequence, push.order, in: DeviceSlot(slot: slot, device: device))
     }
 }

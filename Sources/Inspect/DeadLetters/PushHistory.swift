@@ -6,7 +6,7 @@ import Time
 /// The undelivered pushes in the log that a deliver stage reads, with the state of their devices and the newer pushes that
 /// may replace them.
 struct PushHistory {
-    private struct Registered {
+    private struct Registration {
         let address: DeviceAddress
         let sequence: UInt64
     }
@@ -32,7 +32,7 @@ struct PushHistory {
     }
 
     private let names: Set<DeviceName>
-    private var devices: [DeviceKey: Registered] = [:]
+    private var devices: [DeviceKey: Registration] = [:]
     /// The states of devices that are not registered any more.
     private var ends: [DeviceKey: DeviceState] = [:]
     private var holders: [DeviceAddress: DeviceKey] = [:]
@@ -82,10 +82,10 @@ struct PushHistory {
         let headers = json[.headers]
         var push = UndeliveredPush(expiresAt: headers.flatMap(Self.expiration), order: order)
         if let id = headers?[.apnsCollapseID]?.exact, !id.string.isEmpty {
-            push.collapse = use(.collapse(user, id), sequence, order)
+            push.collapseSlot = recordUse(of: .collapse(user, id), by: sequence, order)
         }
         if let aps = json[.payload]?["aps"], aps[.badge] != nil {
-            push.badge = use(.badge(user), sequence, order)
+            push.badgeSlot = recordUse(of: .badge(user), by: sequence, order)
             push.hasOnlyBadge = aps.count == 1
         }
         for index in wanted {
@@ -95,7 +95,8 @@ struct PushHistory {
         }
     }
 
-    private mutating func use(_ slot: Slot, _ push: UInt64, _ order: UInt64) -> Int {
+    /// Returns the number of the slot.
+    private mutating func recordUse(of slot: Slot, by push: UInt64, _ order: UInt64) -> Int {
         let number = slots[slot, default: slots.count]
         slots[slot] = number
         slotUses.append(SlotUse(push: push, order: order, slot: number))
@@ -115,7 +116,7 @@ struct PushHistory {
         if let holder = holders[address], holder != key { end(holder, .replaced) }
         guard let key else { return }
         if let former = devices[key] { holders[former.address] = nil }
-        (devices[key], holders[address], ends[key]) = (Registered(address: address, sequence: sequence), key, nil)
+        (devices[key], holders[address], ends[key]) = (Registration(address: address, sequence: sequence), key, nil)
     }
 
     /// The device that an event is about; nil if no letter names this device.
@@ -156,16 +157,16 @@ struct PushHistory {
         guard let (found, device) = found[index] else { return }
         var push = found
         if let device {
-            push.state = state(of: device, since: push.address)
+            push.state = state(of: device, comparedWith: push.address)
             (letter.container, letter.environment) = (device.user.container, device.user.environment)
         }
         letter.topic = push.address?.topic
         letter.content = .push(push)
     }
 
-    private func state(of device: DeviceKey, since address: DeviceAddress?) -> DeviceState {
+    private func state(of device: DeviceKey, comparedWith address: DeviceAddress?) -> DeviceState {
         if let end = ends[device] { return end }
-        guard let address, let present = devices[device]?.address else { return .registered }
-        return present == address ? .registered : .registeredAnew
+        guard let address, let current = devices[device]?.address else { return .registered }
+        return current == address ? .registered : .registeredAnew
     }
 }

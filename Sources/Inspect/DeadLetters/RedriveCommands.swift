@@ -6,7 +6,7 @@ import Time
 /// Makes the ingest commands that redrive dead letters.
 package struct RedriveCommands: Sendable {
     /// The reason why no command can be made for a letter.
-    package struct Unfit: Error {
+    package struct ImpossibleCommand: Error {
         package let reason: String
     }
 
@@ -28,19 +28,20 @@ package struct RedriveCommands: Sendable {
     package func command(_ letter: DeadLetter) throws -> [UInt8] {
         let line = try letter.isPush ? redrive(letter) : event(letter)
         guard line.count <= Self.lineBytesMax else {
-            throw Unfit(reason: "its command has \(line.count) bytes; ingest accepts at most \(Self.lineBytesMax)")
+            throw ImpossibleCommand(
+                reason: "its command has \(line.count) bytes; ingest accepts at most \(Self.lineBytesMax)")
         }
         return line
     }
 
-    /// The text that a push shows, in quotes, or `silent`. Nil for a refused event, and for a push for which no command
+    /// The text that a push shows, in quotes, or `silent`. Nil for a rejected event, and for a push for which no command
     /// can be made.
     package func content(_ letter: DeadLetter) throws -> String? {
         guard letter.isPush else { return nil }
         do {
             var parser = JSONParser(limits: LogScan.limits)
             return try command(letter).withUnsafeBytes { try Self.content(parser.parse($0)[.push]) }
-        } catch is Unfit { return nil }
+        } catch is ImpossibleCommand { return nil }
     }
 
     private static func content(_ push: JSONValue?) -> String {
@@ -50,7 +51,7 @@ package struct RedriveCommands: Sendable {
     private func redrive(_ letter: DeadLetter) throws -> [UInt8] {
         try logged(letter.source).withJSON { json in
             let body = json[.type]?.equals(EventName.pushRedrive) ?? false ? json[.push] : json
-            guard let body, body.isObject else { throw Unfit(reason: "\(letter.source) contains no push") }
+            guard let body, body.isObject else { throw ImpossibleCommand(reason: "\(letter.source) contains no push") }
             let whole = redrive(letter, body, leavingOut: [])
             return whole.count <= Self.lineBytesMax ? whole : redrive(letter, body, leavingOut: ["unpruned"])
         }
@@ -72,7 +73,7 @@ package struct RedriveCommands: Sendable {
     private func write(
         _ push: JSONValue, _ leavingOut: Set<String>, _ undelivered: UndeliveredPush?, to buffer: inout ByteBuffer
     ) {
-        let leavesBadge = undelivered?.isBadgeOutdated ?? false
+        let removesBadge = undelivered?.isBadgeOutdated ?? false
         let isExpired = undelivered?.expiresAt.map { $0 <= now } ?? false
         buffer.object { buffer in
             for key in Self.pushMembers where !leavingOut.contains(key) {
@@ -80,9 +81,9 @@ package struct RedriveCommands: Sendable {
                 buffer.append(key: key)
                 switch key {
                 case Member.headers where isExpired: Self.writeForOneAttempt(value, to: &buffer)
-                case Member.payload where leavesBadge, Member.unpruned where leavesBadge:
+                case Member.payload where removesBadge, Member.unpruned where removesBadge:
                     Self.writeWithoutBadge(value, to: &buffer)
-                case Member.payloadByTopic where leavesBadge:
+                case Member.payloadByTopic where removesBadge:
                     buffer.rewrite(value) { _, payload, buffer in
                         Self.writeWithoutBadge(payload, to: &buffer)
                         return true
@@ -117,8 +118,8 @@ package struct RedriveCommands: Sendable {
 
     private func event(_ letter: DeadLetter) throws -> [UInt8] {
         try logged(letter.place).withJSON { json in
-            guard let text = json[.event], let line = RefusedEventText.withEvent(text, { Array($0.raw) }) else {
-                throw Unfit(reason: "its event is not a JSON object")
+            guard let text = json[.event], let line = RejectedEventText.withEvent(text, { Array($0.raw) }) else {
+                throw ImpossibleCommand(reason: "its event is not a JSON object")
             }
             return line
         }
@@ -126,7 +127,7 @@ package struct RedriveCommands: Sendable {
 
     private func logged(_ place: EventPlace) throws -> LoggedEvent {
         guard let event = try LogScan.event(place.sequence, in: folder + "/" + place.log) else {
-            throw Unfit(reason: "\(place) is no longer in the log")
+            throw ImpossibleCommand(reason: "\(place) is no longer in the log")
         }
         return event
     }

@@ -68,7 +68,7 @@ package struct RedriveEligibility {
             candidates[index].verdict = verdict
             guard case .redrivable = verdict else { continue }
             outcomes[letter.stage]?.willRedrive(letter)
-            if let subject = letter.refusedEvent?.subject { newest[subject] = letter.place }
+            if let subject = letter.rejectedEvent?.subject { newest[subject] = letter.place }
         }
         return candidates
     }
@@ -100,7 +100,7 @@ package struct RedriveEligibility {
         _ letter: DeadLetter, _ push: UndeliveredPush, _ outcomes: OutcomeHistory?
     ) -> RedriveCandidate.Verdict {
         if letter.device == nil { return .impossible("its outcome names no device") }
-        if let gone = gone(push.state) { return .obsolete(gone, by: nil) }
+        if let reason = obsolescence(of: push.state) { return .obsolete(reason, by: nil) }
         if case .registered = push.state, let names = transports[letter.stage], let name = letter.transport,
             !names.contains(name)
         {
@@ -113,7 +113,7 @@ package struct RedriveEligibility {
         return .redrivable
     }
 
-    private func gone(_ state: DeviceState) -> Obsolescence? {
+    private func obsolescence(of state: DeviceState) -> Obsolescence? {
         switch state {
         case .registered: nil
         case .registeredAnew: excludes(.registeredAnew) ? .registeredAnew : nil
@@ -124,7 +124,7 @@ package struct RedriveEligibility {
     }
 
     private func verdict(
-        _ event: RefusedEvent, _ newest: [CommandSubject: EventPlace]
+        _ event: RejectedEvent, _ newest: [CommandSubject: EventPlace]
     ) -> RedriveCandidate.Verdict {
         guard let subject = event.subject else { return .impossible(Self.reason(event.type)) }
         guard excludes(.superseded) else { return .redrivable }

@@ -1,4 +1,4 @@
-/// How many letters ingest accepted and refused in a redrive.
+/// How many letters of a redrive were accepted and refused.
 package struct RedriveTotals: Sendable {
     package struct Refusal: Sendable {
         let letter: EventPlace
@@ -8,9 +8,10 @@ package struct RedriveTotals: Sendable {
     }
 
     package var accepted = 0
+    /// The letters that ingest refused, and the letters for which no command could be made.
     package var refused = 0
-    /// The refusals for which ingest gave a reason. Ingest gives no reason for some letters if it
-    /// refuses very many, or if it restarts before it answers.
+    /// The refusals with a known reason. Ingest gives no reason for some letters if it refuses very many, or if it
+    /// restarts before it answers.
     package var refusals: [Refusal] = []
 
     package init() {}

@@ -12,7 +12,7 @@ enum DeadLetterReasons {
         let log = logs.log(of: stage) + LogPlace.deadLetters
         guard let first = sequences.first, LogPlace.isLog(log) else { return [:] }
         var found: [UInt64: Explanation] = [:]
-        let required: [RequiredValue] = sequences.count == 1 ? [.number(first)] : []
+        let required: [RequiredValue] = sequences.count == 1 ? [.sequence(first)] : []
         _ = try LogScan.events(in: log, from: .epoch, containing: required) { event in
             guard let sequence = event.json[.sequence]?.sequence, sequences.contains(sequence) else { return }
             found[sequence] = explanation(event.json, stage)

@@ -77,9 +77,9 @@ extension ExplainedAnswer {
             guard let flow = rest.removeValue(forKey: explanation.identity) else {
                 return isPending ? explanation : expected(explanation)
             }
-            return with(flow, explanation)
+            return adding(flow, to: explanation)
         }
-        return joined + flows.filter { rest[$0.identity] != nil }.map { with($0, unexpected($0)) }
+        return joined + flows.filter { rest[$0.identity] != nil }.map { adding($0, to: unexpected($0)) }
     }
 
     /// Notes a match that the rules expect and the log does not contain.
@@ -101,7 +101,7 @@ extension ExplainedAnswer {
             ])
     }
 
-    private static func with(_ flow: RecordedFlow, _ explanation: Explanation) -> Explanation {
+    private static func adding(_ flow: RecordedFlow, to explanation: Explanation) -> Explanation {
         var joined = explanation
         if explanation.code != .subscriptionMatched, explanation.code != .replayDiffers {
             joined.parts.append(unexpected(flow))
@@ -153,7 +153,7 @@ extension ExplainedAnswer {
         let known = subject.devices.filter { ($0.key.user.container, $0.key.user.environment) == place }
         let outcomes = Dictionary(grouping: flows.flatMap(\.outcomes).filter { $0.device != nil }) { $0.device ?? "" }
         let names = subject.device.map { [$0] } ?? Set(known.map(\.name) + outcomes.keys).sorted()
-        let moment = flows.compactMap(\.pushed).last ?? change.event.now
+        let moment = flows.compactMap(\.pushedAt).last ?? change.event.now
         for name in names {
             let own = outcomes[name] ?? []
             let state =

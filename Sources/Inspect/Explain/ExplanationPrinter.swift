@@ -44,7 +44,7 @@ package struct ExplanationPrinter {
         }
     }
 
-    /// Good for a code that leads to a push, bad for a code that prevents the push.
+    /// Good for a code that leads to a push, bad for a code that prevents the push, neutral for other codes.
     static func mark(of code: ExplanationCode) -> Mark {
         switch code {
         case .subscriptionMatched, .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue,

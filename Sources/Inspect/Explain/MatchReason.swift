@@ -16,7 +16,7 @@ struct MatchReason {
     func explanations() throws -> [Explanation] {
         let histories = try SubscriptionHistory.all(
             in: logs.log(of: logs.path[0]), through: .max, user: user, subscriptionID: subscriptionID, finder)
-        guard !histories.isEmpty else { return [none] }
+        guard !histories.isEmpty else { return [noSubscription] }
         let (explained, uses, obstacle) = try rerun(histories)
         return histories.map { history in
             let id = history.identity
@@ -37,7 +37,7 @@ struct MatchReason {
         }
     }
 
-    private var none: Explanation {
+    private var noSubscription: Explanation {
         Explanation(
             .matches, .subscriptionNone,
             subscriptionID.map { "\(user) never had a subscription \"\($0)\"" } ?? "\(user) never had a subscription")

@@ -25,7 +25,7 @@ extension NotificationTrail {
             last = header
             return search.isOver(hasReachedAll: header.reaches(newest.sequence), isTooLate: header.now > limit)
         }
-        return try take(search.trails, of: open, stage, last: last, isTooLate: last.map { $0.now > limit } ?? false)
+        return try record(search.trails, of: open, stage, last: last, isTooLate: last.map { $0.now > limit } ?? false)
     }
 
     private func trail(_ position: Position) throws -> NotificationSearch.Trail {
@@ -42,7 +42,10 @@ extension NotificationTrail {
         logs.file.upstream(of: stage).flatMap(logs.existingLog)
     }
 
-    private mutating func take(
+    /// Ends the flows without a notification.
+    ///
+    /// - Returns: The notifications of the other flows.
+    private mutating func record(
         _ trails: [NotificationSearch.Trail], of open: [Position], _ stage: PipelineStage, last: BatchHeader?,
         isTooLate: Bool
     ) throws -> [Position] {
@@ -50,7 +53,7 @@ extension NotificationTrail {
         for (position, trail) in zip(open, trails) {
             flows[position.flow].steps += trail.replacement
             if let notification = trail.found {
-                try note(notification, stage, position.flow)
+                try record(notification, stage, position.flow)
                 found.append(Position(flow: position.flow, event: notification))
             } else if trail.mayWait, !isTooLate, last?.reaches(position.event.sequence) ?? false {
                 flows[position.flow].end = NotificationTrail.held(stage)
@@ -62,7 +65,7 @@ extension NotificationTrail {
         return found
     }
 
-    private mutating func note(_ notification: LoggedEvent, _ stage: PipelineStage, _ flow: Int) throws {
+    private mutating func record(_ notification: LoggedEvent, _ stage: PipelineStage, _ flow: Int) throws {
         let (id, causes, early) = try notification.withJSON { json in
             (json[.notificationID]?.string ?? "", json.causes, json[.atLimit]?.string)
         }

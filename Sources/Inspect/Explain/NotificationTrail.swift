@@ -29,7 +29,7 @@ struct NotificationTrail {
             case .notifications: open = try notifications(of: open, stage)
             case .pushes: open = try pushes(of: open, stage)
             case .outcomes:
-                for position in open { flows[position.flow].pushed = position.event.now }
+                for position in open { flows[position.flow].pushedAt = position.event.now }
                 return try findOutcomes(of: open, stage)
             default: open = try pass(open, through: stage)
             }
@@ -40,7 +40,7 @@ struct NotificationTrail {
     private mutating func pass(_ open: [Position], through stage: PipelineStage) throws -> [Position] {
         let keys = try open.map { try $0.event.withJSON(PassedKey.init) }
         let (user, change) = (user, change)
-        return try answers(to: open, in: stage, containing: [.number(change)], keys) { json in
+        return try firstEvents(of: open, in: stage, containing: [.sequence(change)], keys) { json in
             json[.user]?.equals(user.string) ?? false ? PassedKey(json) : nil
         }
     }
@@ -77,7 +77,7 @@ extension NotificationTrail {
         let keys = try open.map { try $0.event.withJSON(NotificationKey.init) }
         let ids = Set(keys.map(\.id))
         let (user, shared) = (user, ids.count == 1 ? Array(ids) : [])
-        let pushes = try answers(to: open, in: stage, containing: shared.map(RequiredValue.text), keys) { json in
+        let pushes = try firstEvents(of: open, in: stage, containing: shared.map(RequiredValue.text), keys) { json in
             json[.type]?.equals(EventName.push) ?? false && json[.user]?.equals(user.string) ?? false
                 ? NotificationKey(json) : nil
         }
@@ -112,7 +112,7 @@ extension NotificationTrail {
         guard let newest = open.map(\.event.sequence).max(), let start = open.map(\.event.now).min() else { return }
         guard let log = logs.existingLog(of: stage) else { return try close(open, in: stage, last: nil) }
         let flowsOf = Dictionary(grouping: open, by: \.event.sequence).mapValues { $0.map(\.flow) }
-        let required: [RequiredValue] = flowsOf.count == 1 ? [.number(newest)] : []
+        let required: [RequiredValue] = flowsOf.count == 1 ? [.sequence(newest)] : []
         var (found, last) = ([Int: [RecordedOutcome]](), nil as BatchHeader?)
         var waiting: Set<ExactText> = []
         _ = try LogScan.events(in: log, from: start, containing: [.text(user)] + required) { event in
@@ -171,8 +171,8 @@ extension NotificationTrail {
     ///   - values: Values that each of these events contains, in addition to the user's name.
     ///   - keys: The key of each flow's event.
     ///   - key: Returns an event's key; nil if the event belongs to no flow.
-    private mutating func answers<Key: Hashable>(
-        to open: [Position], in stage: PipelineStage, containing values: [RequiredValue], _ keys: [Key],
+    private mutating func firstEvents<Key: Hashable>(
+        of open: [Position], in stage: PipelineStage, containing values: [RequiredValue], _ keys: [Key],
         key: (JSONValue) -> Key?
     ) throws -> [Position] {
         guard let newest = open.map(\.event.sequence).max(), let start = open.map(\.event.now).min() else { return [] }
@@ -182,9 +182,9 @@ extension NotificationTrail {
         }
         var waiting = Dictionary(grouping: zip(keys, open)) { $0.0 }.mapValues { $0.map(\.1.flow) }
         var (found, last) = ([Int: LoggedEvent](), nil as BatchHeader?)
-        _ = try LogScan.events(in: log, from: start, containing: [.text(user)] + values) { answer in
-            guard let key = key(answer.json), let flows = waiting.removeValue(forKey: key) else { return }
-            for flow in flows { found[flow] = answer.copied }
+        _ = try LogScan.events(in: log, from: start, containing: [.text(user)] + values) { event in
+            guard let key = key(event.json), let flows = waiting.removeValue(forKey: key) else { return }
+            for flow in flows { found[flow] = event.copied }
         } isEnough: { header in
             last = header
             return waiting.isEmpty || header.reaches(newest)

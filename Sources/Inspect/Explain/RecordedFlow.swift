@@ -16,7 +16,8 @@ struct RecordedFlow {
     var outcomes: [RecordedOutcome] = []
     /// The sequences of the changes that led to the match's notification.
     var causes: [UInt64] = []
-    var pushed: Instant?
+    /// The time of the push.
+    var pushedAt: Instant?
     /// Why the match has no outcome; nil if it has one.
     var end: Explanation?
 
@@ -35,6 +36,7 @@ struct RecordedFlow {
 /// The recorded matches of a change for one user, each followed to its end.
 struct RecordedFlows {
     let flows: [RecordedFlow]
+    /// Whether match has not processed the change yet.
     let isPending: Bool
     /// Whether no subscription of any user watched the change.
     let isUnwatched: Bool
@@ -50,7 +52,7 @@ struct RecordedFlows {
         var isWatched = false
         var matches: [LoggedEvent] = []
         let isProcessed = try LogScan.events(
-            in: log, from: change.event.now, containing: [.number(change.sequence)]
+            in: log, from: change.event.now, containing: [.sequence(change.sequence)]
         ) { event in
             guard event.json[.type]?.equals(EventName.match) ?? false,
                 event.json[.change]?.int64 == Int64(change.sequence)

@@ -9,9 +9,10 @@ import StageTool
 package struct LogChoice {
     /// The logs' own folders, sorted by name.
     package var logs: [String]
-    /// An error for each missing log.
+    /// An error for each log that is missing or has no `log.json`.
     package var absent: [ToolFailure]
 
+    /// An error for each log whose beginning is missing.
     var gaps: [ToolFailure]
 
     init(logs: [String], absent: [ToolFailure]) throws {
@@ -58,7 +59,8 @@ package enum AbsentLogs {
         throw ToolFailure(first.status, absent.map(\.message).joined(separator: "\n"))
     }
 
-    /// Empty if the place contains no log at all: then the pipeline never ran.
+    /// An error for each log that is missing or has no `log.json`. Empty if the place contains no log at all: then the
+    /// pipeline never ran.
     package static func find(in place: String) throws -> [ToolFailure] {
         var (present, damaged) = ([String](), [ToolFailure]())
         for directory in try LogPlace.folders(in: place) {
@@ -97,9 +99,9 @@ package enum AbsentLogs {
         let begun = RecordedLogs.standardNames.prefix { present.contains($0) }
         let later = RecordedLogs.standardNames.dropFirst(begun.count)
         if begun.count > 1, let last = begun.last, let next = later.first, !read.contains(last), reasons[next] == nil {
-            if let reader = try reader(ofLogAt: folder + "/" + last) {
+            if let consumersFile = try consumersFile(ofLogAt: folder + "/" + last) {
                 reasons[next] =
-                    "which was made from \(last) according to \(reader); if the pipeline has no such log, name the "
+                    "which was made from \(last) according to \(consumersFile); if the pipeline has no such log, name the "
                     + "pipeline file"
             } else if !present.contains(where: later.contains) {
                 StandardError.write(
@@ -113,7 +115,7 @@ package enum AbsentLogs {
 
     /// The path of the file that records which stages read a log. Nil if there is no such file, or if it names no
     /// stage.
-    private static func reader(ofLogAt directory: String) throws -> String? {
+    private static func consumersFile(ofLogAt directory: String) throws -> String? {
         let path = directory + "/consumers.json"
         guard LogPlace.isFile(path) else { return nil }
         let text: String

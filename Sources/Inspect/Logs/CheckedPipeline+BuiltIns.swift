@@ -9,5 +9,5 @@ extension CheckedPipeline {
     package init(path: String) throws { try self.init(PipelineText(argument: path)) }
 
     /// - Throws: ``PipelineFileError`` with all mistakes in the file.
-    package init(_ text: PipelineText) throws { try self.init(text, all: .builtIns) }
+    package init(_ text: PipelineText) throws { try self.init(text, checkingAllStagesWith: .builtIns) }
 }

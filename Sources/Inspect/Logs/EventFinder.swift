@@ -23,9 +23,10 @@ package struct SearchName {
 
 /// Finds events in a log by the names in them.
 package protocol EventFinder {
-    /// Calls `body` in order with each event from `first` through `last` that contains all names, until it returns false.
+    /// Calls `body` in order with each event from `first` through `last` that contains all names, until `body` returns
+    /// false.
     ///
-    /// `body` may also get events without the names, so it checks each event itself.
+    /// `body` may also get events without the names, so it must check each event.
     func events(
         in log: String, from first: UInt64, through last: UInt64, naming names: [SearchName],
         _ body: (LogScan.Event) throws -> Bool

@@ -5,14 +5,14 @@ import StageTool
 enum RequiredValue {
     /// A key or a string.
     case text(ExactText)
-    case number(UInt64)
+    case sequence(UInt64)
 }
 
-/// Rejects lines that lack a required value, without parsing the lines. Blanks, escapes and the order of members do not
-/// matter.
+/// Rejects most lines that lack a required value, without parsing them. Never rejects a line that has all values,
+/// whatever its blanks, escapes and order of members.
 struct LineFilter {
     private var texts: [ByteSearch] = []
-    private var numbers: [ByteSearch] = []
+    private var sequences: [ByteSearch] = []
 
     private static let escape = ByteSearch("\\u00")
 
@@ -21,15 +21,15 @@ struct LineFilter {
             switch value {
             case .text(let text) where LineFilter.isPlain(text.string): texts.append(ByteSearch("\"\(text)\""))
             case .text: continue
-            // In events, sequences are written without fraction and exponent.
-            case .number(let number): numbers.append(ByteSearch("\(number)"))
+            // Events write a sequence without a fraction or an exponent.
+            case .sequence(let sequence): sequences.append(ByteSearch("\(sequence)"))
             }
         }
     }
 
-    /// Whether a line may contain all values. False only if a value is surely missing.
-    func mayAccept(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard numbers.allSatisfy({ $0.isFound(in: bytes) }) else { return false }
+    /// Whether a line, or a batch of lines, may contain all values. False only if a value is certainly missing.
+    func mayContainAllValues(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard sequences.allSatisfy({ $0.isFound(in: bytes) }) else { return false }
         return texts.allSatisfy { $0.isFound(in: bytes) } || LineFilter.escape.isFound(in: bytes)
     }
 

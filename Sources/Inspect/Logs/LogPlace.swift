@@ -18,9 +18,9 @@ package enum LogPlace {
     /// Whether a path is a log's own folder.
     package static func isLog(_ path: String) -> Bool { isFile(path + "/log.json") }
 
-    /// The folder of the logs.
+    /// The folder that contains the logs of a place.
     ///
-    /// - Throws: ``ToolFailure`` with 66 if there is no such file or folder.
+    /// - Throws: ``ToolFailure`` with 66 if there is no such file or folder, or if the file is an NDJSON file.
     package static func folder(_ path: String) throws -> String {
         try checkIsNotNDJSON(path)
         if isFile(path) {
@@ -48,12 +48,13 @@ package enum LogPlace {
             throw ToolFailure(
                 .noInput,
                 isReadable
-                    ? "cannot list \(folder): \(error.localizedDescription)" : InputSource.complaint(folder, errno))
+                    ? "cannot list \(folder): \(error.localizedDescription)"
+                    : InputSource.cannotReadMessage(folder, errno))
         }
     }
 
     /// The error message for a place that contains no logs.
-    package static func nothing(in path: String) throws -> String {
+    package static func noLogsMessage(in path: String) throws -> String {
         let folder = try folder(path)
         guard isFile(path) else { return "no logs in \(folder)" }
         return "no logs yet in \(folder): start the pipeline with `belfry up \(path)`"
@@ -111,7 +112,7 @@ package enum LogPlace {
         guard try isPlace(place) else { return try LogChoice(logs: [log(place, hint: placeHint)], absent: []) }
         let choice = try LogChoice(logs: logs(in: place), absent: AbsentLogs.find(in: place))
         guard !choice.logs.isEmpty || !choice.absent.isEmpty else {
-            throw ToolFailure(.noInput, try nothing(in: place))
+            throw ToolFailure(.noInput, try noLogsMessage(in: place))
         }
         return choice
     }

@@ -4,7 +4,7 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// Finds events by reading a range of a log.
+/// Finds events by reading a range of a log. Skips lines that are not JSON.
 package struct LogScan: EventFinder {
     static let limits = JSONLimits(bytesMax: 64 << 20, depthMax: 512)
 
@@ -85,12 +85,12 @@ package struct LogScan: EventFinder {
     private static func events(
         of batch: EventLogReader.Batch, _ filter: LineFilter, _ body: (Event) throws -> Bool
     ) throws -> Bool {
-        guard filter.mayAccept(batch.body) else { return true }
+        guard filter.mayContainAllValues(batch.body) else { return true }
         var parser = JSONParser(limits: limits)
         var sequence = batch.header.firstSequence
         for line in Lines(batch.body) {
             defer { sequence += 1 }
-            guard filter.mayAccept(line) else { continue }
+            guard filter.mayContainAllValues(line) else { continue }
             let json: JSONValue
             do throws(JSONError) { json = try parser.parse(line) } catch { continue }
             let event = Event(

@@ -12,7 +12,7 @@ struct RecordedFolder {
 
     init(_ folder: String) { self.folder = folder }
 
-    /// The pipeline of the stages that wrote the logs. Each stage is named by its kind and has its last settings.
+    /// The pipeline of the stages that wrote the logs. Each stage is named by its kind and has its newest recorded settings.
     ///
     /// - Parameter isCompleted: Whether to add the built-in stages that have no log yet, and the programs in other languages, whose
     ///   settings are not recorded.
@@ -20,7 +20,7 @@ struct RecordedFolder {
     ///   connected or which settings they had.
     func pipeline(isCompleted: Bool = false) throws -> PipelineFile {
         let logs = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(LogPlace.deadLetters) }
-        guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.nothing(in: folder)) }
+        guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.noLogsMessage(in: folder)) }
         let plugins = isCompleted ? try logs.filter(isPlugin) : []
         let builtIns = logs.filter { !plugins.contains($0) }
         try checkKinds(of: builtIns)
@@ -50,7 +50,7 @@ struct RecordedFolder {
             text(data: "/", stages(LogKind.allCases[...], after: nil)), file: "the folder's logs", registry: .builtIns)
     }
 
-    /// - Parameter stages: The members of `stages`.
+    /// - Parameter stages: Each stage as a member of the object `stages`.
     private static func text(data: String, _ stages: [String]) -> String {
         ByteBuffer.object {
             $0.append("pipeline", "recorded")
@@ -77,7 +77,7 @@ struct RecordedFolder {
         }
     }
 
-    /// Refuses two stages of one kind and stages of unknown kinds: the logs do not say how they are connected.
+    /// Rejects stages of unknown kinds, and two stages of one kind, because the logs do not say how these are connected.
     private func checkKinds(of logs: [String]) throws {
         let kinds = try Dictionary(grouping: logs) { try entry(of: $0).kind }
         for (kind, logs) in kinds.sorted(by: { $0.key < $1.key }) {

@@ -71,7 +71,8 @@ package struct RecordedLogs {
     /// The logs of the built-in stages, in order: each log is made from the one before.
     package static let standardNames = LogKind.allCases.map(\.rawValue)
 
-    /// The pipeline that wrote the logs, with its last settings. The standard pipeline if the logs do not determine it.
+    /// The pipeline that wrote the logs, with its newest recorded settings. If the logs do not show this pipeline, the
+    /// pipeline of the built-in stages.
     static func recorded(in folder: String) throws -> PipelineFile {
         do { return try RecordedFolder(folder).pipeline(isCompleted: true) } catch {
             return try RecordedFolder.standardPipeline()

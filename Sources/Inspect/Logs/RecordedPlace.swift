@@ -33,7 +33,7 @@ package struct RecordedPlace {
         let folder = try LogPlace.folder(place)
         do { return try RecordedPipeline(checked.file, logs: folder) } catch EventLogError.notALog(let directory) {
             guard try !LogPlace.logs(in: place).isEmpty else {
-                throw ToolFailure(.noInput, try LogPlace.nothing(in: place))
+                throw ToolFailure(.noInput, try LogPlace.noLogsMessage(in: place))
             }
             throw ToolFailure(
                 .noInput,

@@ -15,6 +15,7 @@ extension Causality {
         }
     }
 
+    /// The outcome that led to a retired device or to a notice: the newest earlier outcome of the same push and device.
     func outcome(behind event: TraceEvent) throws -> TraceEvent? {
         guard let log = logs.log(named: event.log), let push = event.facts.push else { return nil }
         let range = 1...event.sequence

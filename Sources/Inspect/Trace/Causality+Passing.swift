@@ -6,13 +6,13 @@ import JSON
 /// The copy of an event is in the first batch whose cursor is at the event or after it.
 extension Causality {
     /// The copy of an event in the log of a stage that passes it on.
-    func passed(_ event: TraceEvent, in log: TracedLog) throws -> TraceEvent? {
+    func copy(of event: TraceEvent, in log: TracedLog) throws -> TraceEvent? {
         guard let key = event.passingKey, let own = logs.log(named: event.log) else { return nil }
-        let copies = try same(as: event, key, in: log)
+        let copies = try events(equalTo: event, key, in: log)
         let ends = copies.map { $0.cursor.positions[event.log] ?? .max }
         guard let first = ends.firstIndex(where: { $0 >= event.sequence }) else { return nil }
         let start = first > 0 ? ends[first - 1] : 0
-        let before = try same(as: event, key, in: own, start + 1, through: event.sequence).count - 1
+        let before = try events(equalTo: event, key, in: own, start + 1, through: event.sequence).count - 1
         let batch = copies[first...].prefix { $0.cursor.positions[event.log] ?? .max == ends[first] }
         return batch.dropFirst(before).first ?? batch.last
     }
@@ -23,16 +23,16 @@ extension Causality {
             let log = logs.log(named: upstream), let own = logs.log(named: event.log)
         else { return event }
         let end = event.cursor.positions[upstream] ?? .max
-        let earlier = try same(as: event, key, in: own, 1, through: event.sequence).dropLast()
+        let earlier = try events(equalTo: event, key, in: own, 1, through: event.sequence).dropLast()
         let ends = earlier.map { $0.cursor.positions[upstream] ?? .max }
         let start = ends.last { $0 < end } ?? 0
-        let sources = try same(as: event, key, in: log, start + 1, through: end)
+        let sources = try events(equalTo: event, key, in: log, start + 1, through: end)
         let source = sources.dropFirst(ends.count { $0 == end }).first ?? sources.last
         return try source.map(original) ?? event
     }
 
-    private func same(
-        as event: TraceEvent, _ key: TraceKey, in log: TracedLog, _ first: UInt64 = 1, through last: UInt64 = .max
+    private func events(
+        equalTo event: TraceEvent, _ key: TraceKey, in log: TracedLog, _ first: UInt64 = 1, through last: UInt64 = .max
     ) throws -> [TraceEvent] {
         guard first <= last else { return [] }
         let content = event.content

@@ -35,7 +35,8 @@ package final class Causality {
         if event.type == "push" || event.facts.isRedrive { effects += try redrives(of: event) }
         if event.type == "coalesced" { effects += try successors(of: event) }
         effects += try deliveryEffects(of: event)
-        // A `not_matched` event counts changes in a range. A refused change may lie in this range and not be counted.
+        // A `not_matched` event counts changes in a range. A change with another effect, such as a dead letter, may lie in
+        // this range, but it is not counted.
         return effects.contains { $0.type != "not_matched" } ? effects.filter { $0.type != "not_matched" } : effects
     }
 
@@ -44,8 +45,8 @@ package final class Causality {
     /// - Returns: The causes that belong to the newest changes, at most ``originsMax`` changes, and how many changes
     ///   were left out.
     package func origins(of event: TraceEvent) throws -> (events: [TraceEvent], left: Int) {
-        if let refused = event.facts.refused {
-            guard let source = try logs.event(at: refused) else { return ([event], 0) }
+        if let rejected = event.facts.rejected {
+            guard let source = try logs.event(at: rejected) else { return ([event], 0) }
             return try origins(of: source)
         }
         if event.facts.isRetirement, let outcome = try outcome(behind: event) { return try origins(of: outcome) }
@@ -66,7 +67,7 @@ extension Causality {
             EventName.appResumed:
             return []
         case _ where event.facts.isRetirement: return []
-        default: return try passed(event, in: log).map { [$0] } ?? []
+        default: return try copy(of: event, in: log).map { [$0] } ?? []
         }
     }
 
@@ -96,7 +97,7 @@ extension Causality {
     /// The effects of a match, a notification or a push in the next stage's log.
     private func next(of event: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
         guard let change = event.facts.anchor else { return [] }
-        return try about(change, event.facts, in: log).filter { next in
+        return try events(about: change, event.facts, in: log).filter { next in
             switch next.type {
             case EventName.coalesced: next.facts.match == event.sequence
             case EventName.outcome, EventName.attempt: next.facts.push == event.sequence
@@ -106,7 +107,7 @@ extension Causality {
     }
 
     /// A log's events about one change. If there are too many, only the events about one notification of the change.
-    private func about(_ change: UInt64, _ facts: EventFacts, in log: TracedLog) throws -> [TraceEvent] {
+    private func events(about change: UInt64, _ facts: EventFacts, in log: TracedLog) throws -> [TraceEvent] {
         let (place, key) = (LoggedChange(log: log.name, change: change), TraceKey(.change, change))
         if known[place] == nil { known[place] = try logs.events(key, in: log, limit: Causality.eventsMax) }
         if let events = known[place], events.count < Causality.eventsMax { return events }
@@ -134,7 +135,7 @@ extension Causality {
 
     private func deadLetters(of event: TraceEvent) throws -> [TraceEvent] {
         try logs.logs(as: .deadLetters).filter { $0.upstream == event.log }.flatMap { log in
-            try logs.events(TraceKey(.deadLetter, event.sequence), in: log) { $0.refused == event.place }
+            try logs.events(TraceKey(.deadLetter, event.sequence), in: log) { $0.rejected == event.place }
         }
     }
 }
@@ -142,7 +143,8 @@ extension Causality {
 // MARK: - Replaced matches
 
 extension Causality {
-    /// The notification that replaced a coalesced match in the end; empty while the notification is held back.
+    /// The notification that replaced a coalesced match in the end; empty while the notification is held back. If the logs
+    /// do not show which notification it was, all notifications that may have replaced the match.
     private func successors(of coalesced: TraceEvent) throws -> [TraceEvent] {
         guard let log = logs.log(named: coalesced.log), let change = coalesced.facts.change,
             let user = coalesced.facts.user

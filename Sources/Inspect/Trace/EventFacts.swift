@@ -44,8 +44,8 @@ struct EventFacts: Hashable, Sendable {
     var first: UInt64?
     var last: UInt64?
     var count: Int64?
-    /// In a dead letter: the refused event, the stage that refused it, and why.
-    var refused: EventPlace?
+    /// In a dead letter: the rejected event, the stage that rejected it, and why.
+    var rejected: EventPlace?
     var stage: String?
     var code: String?
     var path: String?
@@ -135,7 +135,7 @@ struct EventFacts: Hashable, Sendable {
     }
 
     private mutating func readLetter(_ event: JSONValue) {
-        refused = EventPlace(event)
+        rejected = EventPlace(event)
         (stage, code, path) = (event[.stage]?.string, event[.code]?.string, event[.path]?.string)
     }
 }

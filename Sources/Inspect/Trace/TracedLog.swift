@@ -16,7 +16,7 @@ package struct TracedLog: Hashable, Sendable {
 
     package var name: String
     var role: Role
-    /// The log that its stage reads; for dead letters, the log with the refused events.
+    /// The log that its stage reads; for dead letters, the log with the rejected events.
     var upstream: String?
     /// The log's own folder.
     package var directory: String
@@ -57,7 +57,7 @@ extension TracedLog {
 
     private static func noLogsMessage(_ place: String, _ folder: String) throws -> String {
         let others = try LogPlace.logs(in: place).map(LogPlace.name)
-        if others.isEmpty { return try LogPlace.nothing(in: place) }
+        if others.isEmpty { return try LogPlace.noLogsMessage(in: place) }
         return "\(folder) contains the logs \(others.joined(separator: ", ")), but they belong to no known pipeline; "
             + "name the pipeline file with -p"
     }

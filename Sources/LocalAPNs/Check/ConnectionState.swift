@@ -17,7 +17,8 @@ package struct ConnectionState: Sendable {
         self.certificate = certificate
     }
 
-    mutating func begin(with registry: Registry) {
+    /// Notes the first authenticated push of the connection.
+    mutating func noteAuthenticatedPush(with registry: Registry) {
         guard !hasAuthenticated else { return }
         hasAuthenticated = true
         bundles = registry.bundles

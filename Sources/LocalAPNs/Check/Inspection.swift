@@ -9,7 +9,7 @@ package struct Inspection: Sendable {
     package var type: PushType?
     package var topic: String?
     /// The device token, in lower case.
-    package var device: String?
+    package var deviceToken: String?
     /// The value of `apns-expiration`, in seconds since 1970. A push with 0 is never stored.
     package var expiration: Int64?
     package var collapseID: String?
@@ -18,5 +18,6 @@ package struct Inspection: Sendable {
 
     package init(_ request: PushRequest) { self.request = request }
 
+    /// The bundle ID in the topic.
     package var bundle: String? { topic.map { type?.bundle(of: $0) ?? PushType.bundle(of: $0) } }
 }

@@ -19,7 +19,8 @@ package struct PushRequest: Sendable {
     /// The value of the first header with this name, which must be in lower case.
     package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-    package mutating func take(_ bytes: some Collection<UInt8>) {
+    /// Adds bytes to the body.
+    package mutating func appendBody(_ bytes: some Collection<UInt8>) {
         bodyBytes += bytes.count
         body.append(contentsOf: bytes.prefix(max(0, PushRequest.bodyBytesMax - body.count)))
     }

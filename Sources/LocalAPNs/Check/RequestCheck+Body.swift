@@ -31,12 +31,12 @@ enum PayloadReview {
     }
 
     private static func faults(in aps: JSONValue?, of type: PushType?, priority: String?) -> [String] {
-        let isSeen = aps?["alert"] != nil || aps?["badge"] != nil || aps?["sound"] != nil
+        let isVisible = aps?["alert"] != nil || aps?["badge"] != nil || aps?["sound"] != nil
         let isSilent = aps?["content-available"]?.int64 == 1
         var faults: [String] = []
-        if type == .background, isSeen { faults.append("a background push with alert, badge or sound") }
+        if type == .background, isVisible { faults.append("a background push with alert, badge or sound") }
         if type == .background, !isSilent { faults.append("a background push without content-available: 1") }
-        guard isSilent, !isSeen else { return faults }
+        guard isSilent, !isVisible else { return faults }
         if type == .alert { faults.append("an alert push that shows nothing") }
         if type != .background, priority == "10" { faults.append("priority 10 for a push that shows nothing") }
         return faults

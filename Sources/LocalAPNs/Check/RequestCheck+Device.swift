@@ -2,10 +2,10 @@
 extension RequestCheck {
     func checkToken(_ inspection: inout Inspection, by registry: Registry) throws(Refusal) {
         let path = inspection.request.header(":path") ?? ""
-        let text = path.dropFirst(RequestCheck.prefix.count + 1)
+        let text = path.dropFirst(RequestCheck.pathPrefix.count + 1)
         guard !text.isEmpty else { throw .bad("MissingDeviceToken") }
         guard let token = DeviceToken.normalized(text) else { throw .bad("BadDeviceToken") }
-        inspection.device = token
+        inspection.deviceToken = token
         let apps = registry.devices[token, default: [:]].values
         guard !apps.isEmpty || !registry.isStrict else { throw .bad("BadDeviceToken") }
         guard apps.isEmpty || apps.contains(where: { $0.isOf(environment) }) else {
@@ -14,7 +14,7 @@ extension RequestCheck {
     }
 
     func checkDevice(_ inspection: Inspection, by registry: Registry) throws(Refusal) {
-        guard let token = inspection.device, let bundle = inspection.bundle else { return }
+        guard let token = inspection.deviceToken, let bundle = inspection.bundle else { return }
         guard let apps = registry.devices[token] else { return }
         guard let device = apps[bundle], device.isOf(environment) else {
             throw .bad("DeviceTokenNotForTopic")

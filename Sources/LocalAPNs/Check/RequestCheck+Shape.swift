@@ -1,26 +1,26 @@
 /// Checks that the request is well-formed HTTP/2 and has the right path and method.
 extension RequestCheck {
-    static let prefix = "/3/device"
+    static let pathPrefix = "/3/device"
 
     func checkShape(_ inspection: Inspection, hasBody: Bool) throws(Refusal) {
         let request = inspection.request
         guard HeaderRules.areMet(by: request, hasBody: hasBody) else { throw .reset(.protocolError) }
         let path = request.header(":path") ?? ""
-        guard path == RequestCheck.prefix || path.hasPrefix(RequestCheck.prefix + "/") else {
+        guard path == RequestCheck.pathPrefix || path.hasPrefix(RequestCheck.pathPrefix + "/") else {
             throw .answer(status: 404, reason: "BadPath")
         }
         guard request.header(":method") == "POST" else { throw .answer(status: 405, reason: "MethodNotAllowed") }
         guard !RequestCheck.hasDuplicates(request) else { throw .bad("DuplicateHeaders") }
     }
 
-    private static let single: Set<String> = [
+    private static let headersAllowedOnce: Set<String> = [
         "authorization", "apns-topic", "apns-push-type", "apns-priority", "apns-expiration", "apns-id",
         "apns-collapse-id",
     ]
 
     private static func hasDuplicates(_ request: PushRequest) -> Bool {
         var seen: Set<String> = []
-        return request.headers.contains { single.contains($0.name) && !seen.insert($0.name).inserted }
+        return request.headers.contains { headersAllowedOnce.contains($0.name) && !seen.insert($0.name).inserted }
     }
 }
 

@@ -23,7 +23,7 @@ package struct RequestCheck: Sendable {
             try checkShape(inspection, hasBody: hasBody)
             try checkIdentity(&inspection, on: &connection, by: &registry, at: now)
             inspection.isAuthenticated = true
-            connection.begin(with: registry)
+            connection.noteAuthenticatedPush(with: registry)
             try checkFields(&inspection)
             try checkTopic(&inspection, on: connection, by: registry)
             try checkToken(&inspection, by: registry)

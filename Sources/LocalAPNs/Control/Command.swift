@@ -32,7 +32,7 @@ package enum Command: Sendable {
 
     private static func command(_ fields: inout FieldReader) throws(FieldError) -> Command? {
         var found: [Command] = []
-        if let text = try fields.string("clock") { found.append(.clock(try shift(text))) }
+        if let text = try fields.string("clock") { found.append(.clock(try clockStep(text))) }
         if var device = try fields.nested("device") { found.append(.device(try Device(&device))) }
         if var key = try fields.nested("key") { found.append(try Self.key(&key)) }
         if let script = fields.value("script") { found.append(.script(try lines(script))) }
@@ -72,7 +72,7 @@ package enum Command: Sendable {
     /// Reads a step of the clock such as `+25m`, `-10s`, `+250ms`, `+2h` or `+1d`.
     ///
     /// - Returns: The step in milliseconds.
-    private static func shift(_ text: String) throws(FieldError) -> Int64 {
+    private static func clockStep(_ text: String) throws(FieldError) -> Int64 {
         let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
         for (unit, milliseconds) in units where text.hasSuffix(unit) {
             guard text.first == "+" || text.first == "-" else { continue }

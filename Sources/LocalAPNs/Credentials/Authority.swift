@@ -15,7 +15,7 @@ package struct Authority: Sendable {
         self.key = key
     }
 
-    init(since now: Date) throws(SigningError) {
+    init(at now: Date) throws(SigningError) {
         key = PrivateKey()
         let draft = CertificateDraft(
             subject: [(Authority.commonName, "Belfry local APNs authority")], key: key.publicKey, use: .authority,
@@ -28,20 +28,20 @@ package struct Authority: Sendable {
     }
 
     /// A server certificate for the names that clients connect to.
-    func server(_ key: PublicKey, names: [String], since now: Date) throws(SigningError) -> Certificate {
-        try sign(key, [(Authority.commonName, "Belfry local APNs")], .server(names.map(Authority.name)), since: now)
+    func serverCertificate(for key: PublicKey, names: [String], at now: Date) throws(SigningError) -> Certificate {
+        try sign(key, [(Authority.commonName, "Belfry local APNs")], .server(names.map(Authority.name)), at: now)
     }
 
     /// A client certificate like Apple's: the user ID in the subject is the topic.
-    func client(_ key: PublicKey, topic: String, since now: Date) throws(SigningError) -> Certificate {
+    func clientCertificate(for key: PublicKey, topic: String, at now: Date) throws(SigningError) -> Certificate {
         let subject = [
             (CertificateReader.userID, topic), (Authority.commonName, "Apple Push Services: \(topic)"),
         ]
-        return try sign(key, subject, .client, since: now)
+        return try sign(key, subject, .client, at: now)
     }
 
     private func sign(
-        _ publicKey: PublicKey, _ subject: [(String, String)], _ use: CertificateDraft.Use, since now: Date
+        _ publicKey: PublicKey, _ subject: [(String, String)], _ use: CertificateDraft.Use, at now: Date
     ) throws(SigningError) -> Certificate {
         let draft = CertificateDraft(
             subject: subject, key: publicKey, use: use, validSince: Authority.beginning,

@@ -17,24 +17,24 @@ package struct Credentials: Sendable {
     /// Reads the folder. Makes missing files, and replaces certificates that expire soon.
     package init(_ options: LocalAPNs.Configuration, now: Date = Date()) throws(StartError) {
         let folder = options.folder
-        try SecretFile.makeFolder(folder)
+        try CredentialFile.makeFolder(folder)
         keyID = options.keyID
         team = options.team
         authorityPath = "\(folder)/ca.pem"
         keyPath = options.keyPath ?? "\(folder)/AuthKey_\(options.keyID).p8"
         clientPath = "\(folder)/client.pem"
         clientKeyPath = "\(folder)/client-key.pem"
-        key = try Credentials.key(at: keyPath, isMade: options.keyPath == nil)
+        key = try Credentials.key(at: keyPath, makesIfMissing: options.keyPath == nil)
         authority = try Credentials.authority(in: folder, now)
-        try keepClient(options.topic, now)
+        try renewClientCertificate(options.topic, now)
     }
 
-    private static func key(at path: String, isMade: Bool = true) throws(StartError) -> PrivateKey {
-        guard let text = try SecretFile.read(path) else {
-            guard isMade else { throw .content(path: path, reason: "there is no such file") }
+    private static func key(at path: String, makesIfMissing: Bool = true) throws(StartError) -> PrivateKey {
+        guard let text = try CredentialFile.read(path) else {
+            guard makesIfMissing else { throw .content(path: path, reason: "there is no such file") }
             let key = PrivateKey()
             let text = try Credentials.making(path) { () throws(SigningError) in try key.pem }
-            try SecretFile.write(text + "\n", to: path, isSecret: true)
+            try CredentialFile.write(text + "\n", to: path, isSecret: true)
             return key
         }
         do { return try PrivateKey(pem: text) } catch {
@@ -44,7 +44,7 @@ package struct Credentials: Sendable {
 
     private static func authority(in folder: String, _ now: Date) throws(StartError) -> Authority {
         let (path, keyPath) = ("\(folder)/ca.pem", "\(folder)/ca-key.pem")
-        if let text = try SecretFile.read(path), try SecretFile.read(keyPath) != nil {
+        if let text = try CredentialFile.read(path), try CredentialFile.read(keyPath) != nil {
             let certificate = try certificate(text, path)
             let key = try key(at: keyPath)
             if Date(timeIntervalSince1970: Double(certificate.validUntil)) > now.addingTimeInterval(400 * 86_400) {
@@ -58,11 +58,11 @@ package struct Credentials: Sendable {
         _ path: String, _ keyPath: String, _ now: Date
     ) throws(StartError) -> Authority {
         let (authority, keyText) = try Credentials.making(path) { () throws(SigningError) in
-            let authority = try Authority(since: now)
+            let authority = try Authority(at: now)
             return (authority, try authority.keyText)
         }
-        try SecretFile.write(keyText + "\n", to: keyPath, isSecret: true)
-        try SecretFile.write(authority.certificate.pem + "\n", to: path, isSecret: false)
+        try CredentialFile.write(keyText + "\n", to: keyPath, isSecret: true)
+        try CredentialFile.write(authority.certificate.pem + "\n", to: path, isSecret: false)
         return authority
     }
 
@@ -83,28 +83,31 @@ package struct Credentials: Sendable {
     /// Makes a certificate for another server on this machine.
     ///
     /// - Returns: The paths of the certificate and its key, in PEM.
-    package func server(names: [String], now: Date = Date()) throws(StartError) -> (certificate: String, key: String) {
+    package func makeServerCertificate(
+        names: [String], now: Date = Date()
+    ) throws(StartError) -> (certificate: String, key: String) {
         let folder = (authorityPath as NSString).deletingLastPathComponent
         let (path, keyPath) = ("\(folder)/server.pem", "\(folder)/server-key.pem")
         let key = try Credentials.key(at: keyPath)
         let certificate = try Credentials.making(path) { () throws(SigningError) in
-            try authority.server(key.publicKey, names: names, since: now)
+            try authority.serverCertificate(for: key.publicKey, names: names, at: now)
         }
-        try SecretFile.write(certificate.pem + "\n", to: path, isSecret: false)
+        try CredentialFile.write(certificate.pem + "\n", to: path, isSecret: false)
         return (path, keyPath)
     }
 
-    private func keepClient(_ topic: String, _ now: Date) throws(StartError) {
+    /// Makes the client certificate if it is missing, expires soon, or is for another topic, key or authority.
+    private func renewClientCertificate(_ topic: String, _ now: Date) throws(StartError) {
         let clientKey = try Credentials.key(at: clientKeyPath)
         if try isCurrent(clientKey, topic, now) { return }
         let certificate = try Credentials.making(clientPath) { () throws(SigningError) in
-            try authority.client(clientKey.publicKey, topic: topic, since: now)
+            try authority.clientCertificate(for: clientKey.publicKey, topic: topic, at: now)
         }
-        try SecretFile.write(certificate.pem + "\n", to: clientPath, isSecret: false)
+        try CredentialFile.write(certificate.pem + "\n", to: clientPath, isSecret: false)
     }
 
     private func isCurrent(_ key: PrivateKey, _ topic: String, _ now: Date) throws(StartError) -> Bool {
-        guard let text = try SecretFile.read(clientPath) else { return false }
+        guard let text = try CredentialFile.read(clientPath) else { return false }
         let certificate = try Credentials.certificate(text, clientPath)
         let identity = CertificateReader(authorities: [authority.certificate]).read(certificate.der)
         let soon = Int64(now.timeIntervalSince1970 * 1000) + 30 * 86_400_000

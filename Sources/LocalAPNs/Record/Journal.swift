@@ -2,15 +2,15 @@ import Synchronization
 
 /// Keeps the newest records, and passes each record to all listeners.
 final class Journal: Sendable {
-    private struct Kept {
+    private struct State {
         var records: [Record] = []
         var requests = 0
         var listeners: [Int: AsyncStream<Record>.Continuation] = [:]
         var listenerCount = 0
-        var isOver = false
+        var hasEnded = false
     }
 
-    private let kept = Mutex(Kept())
+    private let state = Mutex(State())
     private let recordsMax: Int
     private let sink: @Sendable (Record) -> Void
 
@@ -21,41 +21,41 @@ final class Journal: Sendable {
     }
 
     func add(_ record: Record) {
-        kept.withLock { kept in
-            if record.request != nil { kept.requests += 1 }
-            kept.records.append(record)
-            if kept.records.count > 2 * recordsMax { kept.records.removeFirst(recordsMax) }
-            for listener in kept.listeners.values { listener.yield(record) }
+        state.withLock { state in
+            if record.request != nil { state.requests += 1 }
+            state.records.append(record)
+            if state.records.count > 2 * recordsMax { state.records.removeFirst(recordsMax) }
+            for listener in state.listeners.values { listener.yield(record) }
         }
         sink(record)
     }
 
-    var records: [Record] { kept.withLock { $0.records } }
-    var requestCount: Int { kept.withLock { $0.requests } }
+    var records: [Record] { state.withLock { $0.records } }
+    var requestCount: Int { state.withLock { $0.requests } }
 
     /// The kept records, then all new records, until ``end()``.
     func listen() -> AsyncStream<Record> {
         let (stream, continuation) = AsyncStream.makeStream(of: Record.self)
-        kept.withLock { kept in
-            for record in kept.records { continuation.yield(record) }
-            guard !kept.isOver else { return continuation.finish() }
-            kept.listenerCount += 1
-            let number = kept.listenerCount
-            kept.listeners[number] = continuation
+        state.withLock { state in
+            for record in state.records { continuation.yield(record) }
+            guard !state.hasEnded else { return continuation.finish() }
+            state.listenerCount += 1
+            let number = state.listenerCount
+            state.listeners[number] = continuation
             continuation.onTermination = { [weak self] _ in self?.forget(number) }
         }
         return stream
     }
 
     private func forget(_ number: Int) {
-        kept.withLock { _ = $0.listeners.removeValue(forKey: number) }
+        state.withLock { _ = $0.listeners.removeValue(forKey: number) }
     }
 
     func end() {
-        let listeners = kept.withLock { kept in
-            kept.isOver = true
-            defer { kept.listeners = [:] }
-            return Array(kept.listeners.values)
+        let listeners = state.withLock { state in
+            state.hasEnded = true
+            defer { state.listeners = [:] }
+            return Array(state.listeners.values)
         }
         for listener in listeners { listener.finish() }
     }

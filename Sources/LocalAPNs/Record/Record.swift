@@ -25,13 +25,14 @@ package struct RecordedRequest: Sendable {
     package var reason: String?
     /// Why there was no answer: `silence`, `drop`, `goaway`, or `reset` with its code; nil if there was an answer.
     package var ending: String?
-    /// The client's `apns-id`; if it sent no valid ID, the ID that the server made.
+    /// The client's `apns-id`; if the client sent no valid ID, the ID that the server made.
     package var id: String
     /// The header `apns-unique-id` of the answer, which only a development server sends.
     package var uniqueID: String?
-    /// The device token, if it is well-formed.
+    /// The device token; nil if it is missing or malformed, or if an earlier check rejected the request.
     package var token: String?
-    /// The topic in the request, or else the topic of the client's certificate.
+    /// The topic in the request, or else the only topic of the client's certificate. Nil if there is no such topic, if
+    /// the topic is malformed, or if an earlier check rejected the request.
     package var topic: String?
     /// The names and values of all headers except `authorization`, in their order.
     package var headers: [(name: String, value: String)]
@@ -39,9 +40,9 @@ package struct RecordedRequest: Sendable {
     package var tokenIssuedAt: Int64?
     /// The key's ID, from the header of the provider token.
     package var keyID: String?
-    /// The payload as it was sent.
+    /// The payload as it was sent, without the bytes after the first ``PushRequest/bodyBytesMax``.
     package var body: [UInt8]
-    /// Whether a request with this `apns-id` came before.
+    /// Whether an earlier request had the same `apns-id`; false if the client sent no valid ID.
     package var isRepeat: Bool
     /// Remarks on faults of the request, even if it was accepted.
     package var warnings: [String]

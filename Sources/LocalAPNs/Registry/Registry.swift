@@ -61,7 +61,7 @@ package struct Registry: Sendable {
 
 /// An app on a device, as APNs knows it.
 package struct Device: Sendable, Equatable {
-    /// When an offline device becomes active again, it gets the last push that was stored for the app.
+    /// When an offline device becomes active again, it gets the push that is stored for the app.
     package enum State: String, Sendable, CaseIterable { case active, unregistered, expired, offline }
 
     /// The device token: hex digits in lower case.

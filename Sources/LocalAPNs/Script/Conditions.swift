@@ -34,7 +34,7 @@ package struct Conditions: Sendable, Equatable {
     }
 
     /// - Parameter count: How many requests have fitted the other conditions so far, including this one.
-    func take(_ count: Int) -> Bool {
+    func select(requestNumber count: Int) -> Bool {
         (nth == nil || nth == count) && count % (every ?? 1) == 0 && count <= first ?? .max && count > beyond ?? 0
             && isDrawn(count)
     }

@@ -21,7 +21,7 @@ package struct Conduct: Sendable, Equatable {
     }
 
     /// Copies the settings that this conduct lacks from the other conduct.
-    mutating func complete(by other: Conduct) {
+    mutating func fillMissing(from other: Conduct) {
         if answer == nil, ending == nil { (answer, ending) = (other.answer, other.ending) }
         latencyMilliseconds = latencyMilliseconds ?? other.latencyMilliseconds
         isEarly = isEarly || other.isEarly

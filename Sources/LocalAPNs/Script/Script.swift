@@ -25,16 +25,16 @@ package struct Script: Sendable {
     /// - Parameter now: Milliseconds since 1970.
     package mutating func conduct(for facts: RequestFacts, at now: Int64) -> Conduct {
         var conduct = Conduct()
-        for index in rules.indices where takes(index, facts, now) { conduct.complete(by: rules[index].conduct) }
+        for index in rules.indices where applies(index, facts, now) { conduct.fillMissing(from: rules[index].conduct) }
         return conduct
     }
 
-    private mutating func takes(_ index: Int, _ facts: RequestFacts, _ now: Int64) -> Bool {
+    private mutating func applies(_ index: Int, _ facts: RequestFacts, _ now: Int64) -> Bool {
         let when = rules[index].when
         guard when.fit(facts) else { return false }
         if let rate = when.above, !meters[index].isAbove(rate, facts.token ?? "", at: now) { return false }
         counts[index] += 1
-        return when.take(counts[index])
+        return when.select(requestNumber: counts[index])
     }
 }
 

@@ -74,9 +74,9 @@ final class Connection: ChannelInboundHandler {
         let frame = unwrapInboundIn(data)
         let id = Int(frame.streamID)
         switch frame.payload {
-        case .headers(let headers): take(headers, on: id)
-        case .data(let data): take(data, on: id)
-        case .rstStream(let code): abandon(id, code)
+        case .headers(let headers): receive(headers, on: id)
+        case .data(let data): receive(data, on: id)
+        case .rstStream(let code): endReset(id, code)
         default: break
         }
     }
@@ -99,7 +99,7 @@ final class Connection: ChannelInboundHandler {
 
 /// Receives the parts of requests.
 extension Connection {
-    private func take(_ headers: HTTP2Frame.FramePayload.Headers, on id: Int) {
+    private func receive(_ headers: HTTP2Frame.FramePayload.Headers, on id: Int) {
         guard id <= lastServed else { return }
         if id > highest { open(id, headers) }
         if headers.endStream { finish(id) }
@@ -109,7 +109,7 @@ extension Connection {
         highest = max(highest, id)
         requests += 1
         let request = PushRequest(headers: headers.headers.map { Header($0.name, $0.value) })
-        guard isWithinLimit(id) else { return }
+        guard admit(id) else { return }
         let conduct = server.service.conduct(for: request, on: state, errors: errors)
         streams[id] = OpenStream(request: request, conduct: conduct)
         if let streams = conduct.streams { announce(allowance.set(streams)) }
@@ -117,7 +117,10 @@ extension Connection {
         if conduct.isEarly, streams[id] != nil { decide(id, hasBody: false) }
     }
 
-    private func isWithinLimit(_ id: Int) -> Bool {
+    /// Refuses a stream above the limit, unless the quirk `overLimit` allows it.
+    ///
+    /// - Returns: Whether the stream is served.
+    private func admit(_ id: Int) -> Bool {
         guard streams.count >= gate.allowed else { return true }
         switch server.service.check.quirks.overLimit {
         case .serve: return true
@@ -134,9 +137,9 @@ extension Connection {
         return false
     }
 
-    private func take(_ data: HTTP2Frame.FramePayload.Data, on id: Int) {
+    private func receive(_ data: HTTP2Frame.FramePayload.Data, on id: Int) {
         guard case .byteBuffer(let bytes) = data.data else { return }
-        streams[id]?.request.take(bytes.readableBytesView)
+        streams[id]?.request.appendBody(bytes.readableBytesView)
         if data.endStream { finish(id) }
     }
 
@@ -150,7 +153,8 @@ extension Connection {
 
     private func finish(_ id: Int) { decide(id, hasBody: true) }
 
-    private func abandon(_ id: Int, _ code: HTTP2ErrorCode) {
+    /// Ends a stream that the client has reset.
+    private func endReset(_ id: Int, _ code: HTTP2ErrorCode) {
         guard streams.removeValue(forKey: id) != nil else { return }
         report(.reset(stream: id, code: "\(code)"))
         closeIfDone()
@@ -198,11 +202,12 @@ extension Connection {
             write(.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: id)
         }
         if isEarly { write(.rstStream(.noError), on: id) }
-        learn(status, answer.isAuthenticated)
+        noteAnswer(status, answer.isAuthenticated)
         closeIfDone()
     }
 
-    private func learn(_ status: Int, _ isAuthenticated: Bool) {
+    /// Changes the number of streams after an answer, and counts errors.
+    private func noteAnswer(_ status: Int, _ isAuthenticated: Bool) {
         let quirks = server.service.check.quirks
         let streams = allowance.answered(
             status: status, isAuthenticated: isAuthenticated, fallsAfterError: quirks.fallAfterError)

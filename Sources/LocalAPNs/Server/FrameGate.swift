@@ -24,12 +24,12 @@ final class FrameGate: ChannelDuplexHandler {
     /// frame.
     private var unacknowledged: [Int?] = [nil]
     /// The stream limit that the client acknowledged last.
-    private(set) var agreed: Int
+    private(set) var acknowledged: Int
 
     /// - Parameter ignoresPings: Whether PING frames of the client are not answered.
     init(firstStreams: Int, ignoresPings: @escaping () -> Bool) {
         self.firstStreams = firstStreams
-        agreed = firstStreams
+        acknowledged = firstStreams
         self.ignoresPings = ignoresPings
     }
 
@@ -37,7 +37,7 @@ final class FrameGate: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     /// The stream limit for the client: the highest limit that the client has acknowledged or may already have read.
-    var allowed: Int { unacknowledged.compactMap(\.self).reduce(agreed, max) }
+    var allowed: Int { unacknowledged.compactMap(\.self).reduce(acknowledged, max) }
 
     func announce(streams: Int) {
         unacknowledged.append(streams)
@@ -107,7 +107,7 @@ extension FrameGate {
         if type == 6, !isAcknowledgement { return !ignoresPings() }
         guard type == 4, isAcknowledgement, !unacknowledged.isEmpty else { return true }
         guard let streams = unacknowledged.removeFirst() else { return true }
-        agreed = streams
+        acknowledged = streams
         return false
     }
 }

@@ -14,7 +14,7 @@ struct Listener {
 
     static func tls(_ credentials: Credentials, names: [String]) throws -> NIOSSLContext {
         let key = PrivateKey()
-        let certificate = try credentials.authority.server(key.publicKey, names: names, since: Date())
+        let certificate = try credentials.authority.serverCertificate(for: key.publicKey, names: names, at: Date())
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(try NIOSSLCertificate(bytes: certificate.der, format: .der))],
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(try key.pem.utf8), format: .pem)))

@@ -23,7 +23,7 @@ final class ServerState {
     func perform(_ command: Command) -> String {
         switch command {
         case .clock(let step):
-            report(service.move(by: step))
+            report(service.moveClock(by: step))
             return "the clock shows \(TimeText.of(service.now))"
         case .device(let device):
             report(service.set(device))
@@ -32,13 +32,13 @@ final class ServerState {
             let isKnown = service.registry.set(key: id, state)
             return isKnown ? "key \(id) is \(state.rawValue)" : "the server has no key \(id)"
         case .script(let lines):
-            service.play(lines)
+            service.replaceScript(with: lines)
             return "the script now has \(lines.count) \(lines.count == 1 ? "line" : "lines")"
-        case .streams, .goAway, .drop: return all(command)
+        case .streams, .goAway, .drop: return applyToConnections(command)
         }
     }
 
-    private func all(_ command: Command) -> String {
+    private func applyToConnections(_ command: Command) -> String {
         let chosen = connections.sorted { $0.key < $1.key }.map(\.value).filter { command.concerns($0.number) }
         if chosen.isEmpty, case .goAway(_, let number?) = command { return "the server has no connection \(number)" }
         for connection in chosen { command.apply(to: connection) }

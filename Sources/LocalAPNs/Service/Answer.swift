@@ -38,7 +38,7 @@ package struct Answer: Sendable {
 
     /// Applies the result of the rules, and the script. A script may end any request, but it changes only the answers
     /// to requests that the rules accept.
-    mutating func settle(_ refusal: Refusal?, _ conduct: Conduct) {
+    mutating func apply(_ refusal: Refusal?, _ conduct: Conduct) {
         if let ending = conduct.ending {
             self.ending = Ending(ending)
             return

@@ -7,9 +7,9 @@ package struct Service {
     package var script: Script
     package private(set) var streams: Int
     private var deliveries = Deliveries()
-    private var seen = Recent<UUID, Bool>(countMax: 1_000_000)
+    private var seen = RecentValues<UUID, Bool>(countMax: 1_000_000)
     private let clock: @Sendable () -> Int64
-    private var shift: Int64 = 0
+    private var clockShift: Int64 = 0
 
     /// - Parameter clock: Milliseconds since 1970.
     package init(
@@ -21,13 +21,14 @@ package struct Service {
         self.script = Script()
         self.streams = streams
         self.clock = clock
-        play(script)
+        replaceScript(with: script)
     }
 
     /// Milliseconds since 1970.
-    package var now: Int64 { clock() + shift }
+    package var now: Int64 { clock() + clockShift }
 
-    package mutating func play(_ lines: [ScriptLine]) {
+    /// Replaces the rules and the quirks. Quirks that no line sets have their defaults.
+    package mutating func replaceScript(with lines: [ScriptLine]) {
         var rules: [Script.Rule] = []
         check.quirks = Quirks()
         for line in lines {
@@ -60,7 +61,7 @@ package struct Service {
         let refusal = check.refusal(of: &inspection, on: &connection, by: &registry, at: now, hasBody: hasBody)
         let id = inspection.id ?? Service.makeID()
         var answer = Answer(id: id, isAuthenticated: inspection.isAuthenticated, retryAfter: conduct.retryAfter)
-        answer.settle(refusal, conduct)
+        answer.apply(refusal, conduct)
         if check.environment == .development, answer.status != nil { answer.uniqueID = Service.makeID() }
         if check.quirks.upperCaseIDs { answer.id = id.uppercased() }
         answer.record = record(inspection, answer, connection.number, stream)
@@ -79,30 +80,30 @@ extension Service {
         var record = RecordedRequest(
             time: now, connection: connection, stream: stream, status: answer.status, reason: answer.reason,
             ending: answer.ending?.text, id: inspection.id ?? answer.id, uniqueID: answer.uniqueID,
-            token: inspection.device, topic: inspection.topic, headers: Service.visible(request.headers),
+            token: inspection.deviceToken, topic: inspection.topic, headers: Service.recordedHeaders(of: request),
             tokenIssuedAt: inspection.token?.issuedAt, keyID: inspection.token?.key.id, body: request.body,
             isRepeat: isRepeat, warnings: inspection.warnings)
         if answer.status == 200, let push = push(inspection, record.id) { deliver(push, &record) }
         return record
     }
 
-    private static func visible(_ headers: [Header]) -> [(name: String, value: String)] {
-        headers.filter { $0.name != "authorization" }.map { ($0.name, $0.value) }
+    private static func recordedHeaders(of request: PushRequest) -> [(name: String, value: String)] {
+        request.headers.filter { $0.name != "authorization" }.map { ($0.name, $0.value) }
     }
 
     private func push(_ inspection: Inspection, _ id: String) -> Push? {
-        guard let token = inspection.device, let bundle = inspection.bundle else { return nil }
+        guard let token = inspection.deviceToken, let bundle = inspection.bundle else { return nil }
         let longest = now + Deliveries.storedMilliseconds
         let expiration = inspection.expiration.map { $0 > longest / 1000 ? longest : $0 * 1000 }
         return Push(
             id: id, address: DeviceApp(token: token, bundle: bundle), collapseID: inspection.collapseID,
-            expiresAt: expiration ?? longest, isStored: inspection.expiration != 0,
+            expiresAt: expiration ?? longest, mayBeStored: inspection.expiration != 0,
             notice: Notice(payload: inspection.request.body, isBackground: inspection.type == .background))
     }
 
     private mutating func deliver(_ push: Push, _ record: inout RecordedRequest) {
         let state = registry.devices[push.address.token]?[push.address.bundle]?.state
-        let fate = deliveries.take(push, isOnline: state != .offline, at: now)
+        let fate = deliveries.deliver(push, isOnline: state != .offline, at: now)
         (record.fate, record.replaced) = (fate.name, fate.replaced)
         record.notice = push.notice
     }
@@ -110,8 +111,8 @@ extension Service {
 
 extension Service {
     /// Moves the clock, and drops stored pushes that have expired.
-    package mutating func move(by milliseconds: Int64) -> [DeliveryEvent] {
-        shift += milliseconds
+    package mutating func moveClock(by milliseconds: Int64) -> [DeliveryEvent] {
+        clockShift += milliseconds
         return expire()
     }
 

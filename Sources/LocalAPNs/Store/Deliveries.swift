@@ -1,6 +1,6 @@
 /// What APNs does with an accepted push: shows it, stores it for a device that is offline, or drops it.
 ///
-/// While a device is offline, APNs stores only one push for each of its apps, usually the last (Viewing the status of
+/// While a device is offline, APNs stores only one push for each of its apps, usually the newest (Viewing the status of
 /// push notifications using Metrics and APNs).
 package struct Deliveries: Sendable {
     package enum Fate: Sendable, Equatable {
@@ -8,13 +8,13 @@ package struct Deliveries: Sendable {
         case shown(replaced: String?)
         /// - Parameter overwritten: The ID of the earlier push that was stored until then; nil if there was none.
         case stored(overwritten: String?)
-        /// The device is offline, and the push may not be stored.
+        /// The device is offline, and the push must not be stored.
         case dropped
         case expired
     }
 
-    private var waiting: [DeviceApp: Push] = [:]
-    private var screen = Recent<Place, String>(countMax: 100_000)
+    private var stored: [DeviceApp: Push] = [:]
+    private var screen = RecentValues<Place, String>(countMax: 100_000)
 
     /// The place of a notification on a device. Notifications with the same collapse ID have the same place.
     private struct Place: Hashable {
@@ -27,19 +27,21 @@ package struct Deliveries: Sendable {
 
     package init() {}
 
-    package var waitingCount: Int { waiting.count }
+    package var storedCount: Int { stored.count }
 
+    /// Shows a push, stores it, or drops it.
+    ///
     /// - Parameter now: Milliseconds since 1970.
-    package mutating func take(_ push: Push, isOnline: Bool, at now: Int64) -> Fate {
+    package mutating func deliver(_ push: Push, isOnline: Bool, at now: Int64) -> Fate {
         if isOnline { return show(push) }
-        guard push.isStored else { return .dropped }
+        guard push.mayBeStored else { return .dropped }
         guard push.expiresAt > now else { return .expired }
-        return .stored(overwritten: waiting.updateValue(push, forKey: push.address)?.id)
+        return .stored(overwritten: stored.updateValue(push, forKey: push.address)?.id)
     }
 
     /// Delivers the stored push to a device that is active again, unless the push has expired.
     package mutating func connect(_ address: DeviceApp, at now: Int64) -> (push: Push, fate: Fate)? {
-        guard let push = waiting.removeValue(forKey: address) else { return nil }
+        guard let push = stored.removeValue(forKey: address) else { return nil }
         return (push, push.expiresAt > now ? show(push) : .expired)
     }
 
@@ -47,8 +49,8 @@ package struct Deliveries: Sendable {
     ///
     /// - Returns: The dropped pushes, in the order of their devices.
     package mutating func expire(at now: Int64) -> [Push] {
-        let late = waiting.values.filter { $0.expiresAt <= now }.sorted { $0.address < $1.address }
-        for push in late { waiting[push.address] = nil }
+        let late = stored.values.filter { $0.expiresAt <= now }.sorted { $0.address < $1.address }
+        for push in late { stored[push.address] = nil }
         return late
     }
 

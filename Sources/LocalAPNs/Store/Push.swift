@@ -5,8 +5,8 @@ package struct Push: Sendable, Equatable {
     package var collapseID: String?
     /// When the push expires, in milliseconds since 1970.
     package var expiresAt = Int64.max
-    /// Whether the push is stored if the device is offline; false for `apns-expiration: 0`.
-    package var isStored = true
+    /// Whether the push may be stored if the device is offline; false for `apns-expiration: 0`.
+    package var mayBeStored = true
     package var notice = Notice()
 }
 

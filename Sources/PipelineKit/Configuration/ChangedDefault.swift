@@ -1,7 +1,7 @@
 /// A setting whose default has changed.
 ///
-/// A log records its settings. Since the change, records always contain this setting, so a record without it is older and
-/// means the earlier default.
+/// A log records its settings. Since the change, records always contain this setting, so a record without it is older
+/// and means the earlier default.
 public struct ChangedDefault: Sendable, Hashable {
     /// The setting's key in its plugin's settings.
     public let key: String
@@ -19,7 +19,8 @@ public struct ChangedDefault: Sendable, Hashable {
 }
 
 extension SettingsReader {
-    /// The same settings, with a value for each setting in `defaults` that is missing. `meaning` chooses the value.
+    /// A copy of the settings in which no setting of `defaults` is missing. `meaning` chooses the value of a missing
+    /// setting: its earlier or its current default.
     package func addingDefaults(
         _ defaults: [ChangedDefault], as meaning: (ChangedDefault) -> String
     ) -> SettingsReader {

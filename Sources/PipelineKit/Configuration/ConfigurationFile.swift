@@ -6,7 +6,7 @@ enum ConfigurationFile {
     /// Who may read a file.
     enum Readers {
         case anyone
-        /// Only the owner: the group and others may not read the file.
+        /// Only the owner: the group and others must not be able to read the file.
         case owner
         /// As `owner`, but if root owns the file and the reader is another user, the group may read the file too.
         /// systemd lets a service read its credentials by an access list, and the mask of the list appears as the

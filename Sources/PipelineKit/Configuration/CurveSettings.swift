@@ -19,7 +19,7 @@ package struct CurveSettings: PluginSettings {
     package let upstreamKeys: [String]
     /// The programs that may send through the stage's door.
     package let producers: [Client]
-    /// The programs that may read the stage's log, beside the stages that read it.
+    /// The programs that may read the stage's log, besides the downstream stages.
     package let readers: [Client]
 
     /// - Throws: If a setting is missing or invalid, or if two producers or two readers share a key.
@@ -71,15 +71,15 @@ extension SettingsReader {
     private static let z85Punctuation = Set(".-:+=^!/*?&<>()[]{}@%$#".utf8)
 
     private static func z85Key(_ node: SettingsNode) throws(Complaint) -> String {
-        let text = try node.text("a key")
+        let text = try node.text(expecting: "a key")
         guard text.utf8.allSatisfy({ z85Punctuation.contains($0) || isLetterOrDigit($0) }) else {
-            throw noKey("a character that is not in Z85")
+            throw invalidKey(found: "a character that is not in Z85")
         }
-        guard text.utf8.count == 40 else { throw noKey("\(text.utf8.count)") }
+        guard text.utf8.count == 40 else { throw invalidKey(found: text.utf8.count.of("character")) }
         return text
     }
 
-    private static func noKey(_ found: String) -> Complaint {
+    private static func invalidKey(found: String) -> Complaint {
         Complaint("expected a Z85 key of 40 characters, found \(found)", hint: "keys with punctuation need quotes")
     }
 

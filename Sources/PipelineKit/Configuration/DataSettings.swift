@@ -2,27 +2,27 @@ import EventLog
 
 /// The data folder of a pipeline file: `data: PATH`, or `data: {path: PATH, mode: "0750"}`.
 struct DataSettings: PluginSettings {
-    /// The path in the file; nil if the file gives no path.
-    let named: String?
+    /// The path that the file gives; nil if the file gives no path.
+    private let pathInFile: String?
     let mode: DataMode
     private(set) var path = ""
 
-    init(path: String) { (named, mode, self.path) = (path, .owner, path) }
+    init(path: String) { (pathInFile, mode, self.path) = (path, .owner, path) }
 
     init(from settings: inout SettingsReader) throws(SettingsError) {
-        named = try settings.optionalPath("path")
+        pathInFile = try settings.optionalPath("path")
         settings.note("mode", "mode of folders, octal", default: "0700")
         mode = try settings.optional("mode") { node throws(Complaint) in try Self.mode(node) } ?? .owner
     }
 
-    fileprivate func with(path: String) -> DataSettings {
+    fileprivate func with(defaultPath: String) -> DataSettings {
         var settings = self
-        settings.path = named ?? path
+        settings.path = pathInFile ?? defaultPath
         return settings
     }
 
     private static func mode(_ node: SettingsNode) throws(Complaint) -> DataMode {
-        let text = try node.text("a mode")
+        let text = try node.text(expecting: "a mode")
         let digits = text.drop { $0 == "0" }
         guard digits.count == 3, text.count <= 4, digits.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
             let mode = UInt32(digits, radix: 8)
@@ -54,6 +54,6 @@ extension SettingsReader {
             return DataSettings(path: try path("data", default: standard))
         }
         let settings = try mapping("data", as: DataSettings.self)
-        return settings?.with(path: resolve(standard)) ?? DataSettings(path: resolve(standard))
+        return settings?.with(defaultPath: resolve(standard)) ?? DataSettings(path: resolve(standard))
     }
 }

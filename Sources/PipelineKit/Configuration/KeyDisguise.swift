@@ -1,8 +1,9 @@
-/// YAML text in which a repeated key is disguised: its first letter is replaced by a character that occurs nowhere else.
+/// YAML text in which repeated keys are disguised: the first letter of each is replaced by a character that occurs
+/// nowhere else in the text.
 struct KeyDisguise {
     private var scalars: String.UnicodeScalarView
     private var originals: [Unicode.Scalar] = []
-    private static let first: UInt32 = 0xE001
+    private static let firstMask: UInt32 = 0xE001
 
     init(_ text: String) {
         scalars = text.unicodeScalars
@@ -18,7 +19,7 @@ struct KeyDisguise {
         guard index < scalars.endIndex else { return false }
         if scalars[index] == "\"" || scalars[index] == "'" { index = scalars.index(after: index) }
         guard index < scalars.endIndex, !"\\\"'&!?[{\r\n".unicodeScalars.contains(scalars[index]),
-            let mask = Unicode.Scalar(Self.first + UInt32(count))
+            let mask = Unicode.Scalar(Self.firstMask + UInt32(count))
         else { return false }
         originals.append(scalars[index])
         scalars.replaceSubrange(index...index, with: [mask])
@@ -36,9 +37,9 @@ struct KeyDisguise {
 
     /// The key before its disguise.
     func original(_ key: String) -> String {
-        guard let mask = key.unicodeScalars.first?.value, mask >= Self.first, mask < Self.first + UInt32(count)
+        guard let mask = key.unicodeScalars.first?.value, mask >= Self.firstMask, mask < Self.firstMask + UInt32(count)
         else { return key }
-        return String(originals[Int(mask - Self.first)]) + String(key.unicodeScalars.dropFirst())
+        return String(originals[Int(mask - Self.firstMask)]) + String(key.unicodeScalars.dropFirst())
     }
 }
 

@@ -38,7 +38,7 @@ package struct LogSettings: PluginSettings, Equatable {
     }
 
     private static func policy(_ node: SettingsNode) throws(Complaint) -> SyncPolicy {
-        let text = try node.text("always, interval DURATION or never")
+        let text = try node.text(expecting: "always, interval DURATION or never")
         if text == "always" { return .always }
         if text == "never" { return .never }
         let words = text.split(separator: " ")

@@ -59,7 +59,9 @@ struct PipelineDraft {
         entries.append(Entry(name: name, reader: reader, common: common))
     }
 
-    /// Checks the rules between stages and returns the pipeline. Throws all mistakes if there are any.
+    /// Checks the rules between stages and returns the pipeline.
+    ///
+    /// - Throws: All mistakes in the file.
     mutating func pipeline(
         _ registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void
     ) throws(PipelineFileError) -> PipelineFile {

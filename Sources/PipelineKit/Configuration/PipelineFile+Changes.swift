@@ -1,6 +1,6 @@
 extension PipelineFile {
-    /// The same pipeline inside one process. Its logs are in another folder and get identities from `seed`. Its links
-    /// and its door become `inproc` sockets.
+    /// A copy of the pipeline that runs inside one process. Its logs are in the folder `data` and get identities from
+    /// `seed`. Its links and its door become `inproc` sockets.
     package func inProcess(data: String, seed: String, log: LogSettings) -> PipelineFile {
         var file = self
         (file.data, file.seed, file.log) = (data, seed, log)
@@ -8,7 +8,7 @@ extension PipelineFile {
         return file
     }
 
-    /// The same pipeline with another value for one setting of a stage.
+    /// A copy of the pipeline with another value for one setting of a stage.
     ///
     /// - Parameters:
     ///   - keys: The keys that lead to the setting, such as `window`, or `transports`, `apns`, `url`.

@@ -2,8 +2,8 @@ import EventLog
 
 /// A pipeline: its stages, how they are linked, and where their logs are.
 ///
-/// Reading a file checks everything that can be checked without starting anything, except the stages' own settings. A stage's
-/// type checks them when it decodes them.
+/// Reading a file checks everything that can be checked without starting anything, except the stages' own settings. A
+/// stage's type checks its own settings when it decodes them.
 package struct PipelineFile: Sendable {
     /// The pipeline's name.
     package let name: String

@@ -22,8 +22,8 @@ package struct PipelineStage: Sendable {
     package internal(set) var curve: CurveSettings?
     /// Whether other machines may reach the stage's link and door without a key.
     package let isOpen: Bool
-    /// All other keys, for ``SettingsReader/decode(_:)`` with the stage's own settings. The reader accepts the common
-    /// keys too.
+    /// The stage's own settings, to be decoded with ``SettingsReader/decode(_:)``. The reader also holds the common
+    /// keys, and does not report them as unknown.
     package internal(set) var settings: SettingsReader
 
     /// The keys that all stages have.
@@ -90,13 +90,13 @@ extension SettingsReader {
     mutating func name(_ key: String) throws(SettingsError) -> String {
         note(key, "name")
         return try required(key, placeholder: "") { node throws(Complaint) in
-            try Self.checkName(try node.text("a name"))
+            try Self.checkName(try node.text(expecting: "a name"))
         }
     }
 
     mutating func optionalName(_ key: String) throws(SettingsError) -> String? {
         note(key, "name")
-        return try optional(key) { node throws(Complaint) in try Self.checkName(try node.text("a name")) }
+        return try optional(key) { node throws(Complaint) in try Self.checkName(try node.text(expecting: "a name")) }
     }
 
     static let nameBytesMax = 64

@@ -1,7 +1,7 @@
 import JSON
 
-/// A plugin that a pipeline file chooses for a stage: by name, `policy: latest`, or with settings, `policy: {use: quiet-hours,
-/// from: 22h}`.
+/// A plugin that a pipeline file chooses for a stage: by name, `policy: latest`, or with settings,
+/// `policy: {use: quiet-hours, from: 22h}`.
 public struct PluginChoice: Sendable {
     /// The plugin's registered name.
     public let kind: String

@@ -100,7 +100,7 @@ public struct Secret: Sendable {
             return value
         case .text(let text): return text
         case .leftOut:
-            throw Complaint("the pipeline file contained it in clear, so the recorded settings leave it out")
+            throw Complaint("the pipeline file contained the secret in clear, so the recorded settings leave it out")
         }
     }
 
@@ -140,8 +140,8 @@ extension SettingsReader {
         return { node throws(Complaint) in Secret(try Secret.Source(node, folder: folder), error: error) }
     }
 
-    /// As ``secret(_:)``, or a string. A plugin names the key in ``PluginSettings/secretKeys``, so that a text in clear causes a
-    /// warning and is not recorded.
+    /// As ``secret(_:)``, or a string. A plugin names the key in ``PluginSettings/secretKeys``, so that a text in clear
+    /// causes a warning and is not recorded.
     public mutating func secretOrText(_ key: String) throws(SettingsError) -> Secret {
         note(key, "secret or string")
         let (error, read) = (fail(key, ""), secretReading(key))
@@ -178,7 +178,7 @@ extension Secret.Source {
             return
         }
         guard Self.keys.contains(key) else { throw Self.unknown(key) }
-        let text = try entries[0].value.text("a string")
+        let text = try entries[0].value.text(expecting: "a string")
         switch key {
         case Self.fileKey: self = .file(FilePathText.join(folder, text))
         case "$env": self = .environment(text)

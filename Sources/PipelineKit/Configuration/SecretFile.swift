@@ -1,7 +1,9 @@
 /// A file with a secret, named on a command line. As with the files of ``Secret``, only its owner may read it.
 package enum SecretFile {
-    /// The secret, without the one newline at the file's end. Throws if the file cannot be read, or if users other than
-    /// its owner may read it.
+    /// The secret, without the one newline at the file's end.
+    ///
+    /// - Throws: If the file cannot be read, is larger than 64 KiB or is not UTF-8, or if users other than its owner
+    ///   may read it.
     package static func read(_ path: String) throws(SecretFileError) -> String {
         do throws(Complaint) {
             return try ConfigurationFile.secret(path)

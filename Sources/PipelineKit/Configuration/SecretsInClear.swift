@@ -14,7 +14,7 @@ extension PipelineFile {
 extension SettingsReader {
     fileprivate func secretsInClear(under keys: Set<String>) -> [SettingsError] {
         nodes.flatMap { entry in
-            entry.value.secretsInClear(under: keys, isBelow: keys.contains(entry.key), path(to: entry.key)).map {
+            entry.value.secretsInClear(under: keys, isUnderKey: keys.contains(entry.key), path(to: entry.key)).map {
                 SettingsError(
                     file: file, at: $0.place, keyPath: $0.path,
                     reason: "the secret is in clear: everybody who may read this file sees it",
@@ -27,18 +27,18 @@ extension SettingsReader {
 
 extension SettingsNode {
     fileprivate func secretsInClear(
-        under keys: Set<String>, isBelow: Bool, _ path: String
+        under keys: Set<String>, isUnderKey: Bool, _ path: String
     ) -> [(path: String, place: Place)] {
         switch content {
         case .nothing: []
-        case .scalar(let text, _): isBelow && SettingsNode.isSecret(text) ? [(path, place)] : []
-        case .list(let items): items.flatMap { $0.secretsInClear(under: keys, isBelow: isBelow, path) }
+        case .scalar(let text, _): isUnderKey && SettingsNode.isSecret(text) ? [(path, place)] : []
+        case .list(let items): items.flatMap { $0.secretsInClear(under: keys, isUnderKey: isUnderKey, path) }
         case .mapping(let entries):
             namesSecret
                 ? []
                 : entries.flatMap {
                     $0.value.secretsInClear(
-                        under: keys, isBelow: isBelow || keys.contains($0.key), "\(path).\($0.key)")
+                        under: keys, isUnderKey: isUnderKey || keys.contains($0.key), "\(path).\($0.key)")
                 }
         }
     }
@@ -46,23 +46,23 @@ extension SettingsNode {
     /// The node, in which each string at or below one of the keys is marked as a secret, if it can be one.
     ///
     /// - Parameters:
-    ///   - isBelow: Whether the node is at or below one of the keys.
-    ///   - seal: Makes the seal of a secret; nil to keep the present seal.
-    func markingSecrets(under keys: Set<String>, isBelow: Bool, _ seal: (String) -> String?) -> SettingsNode {
+    ///   - isUnderKey: Whether the node is at or below one of the keys.
+    ///   - seal: Makes the seal of a secret. If the result is nil, the node keeps its current seal.
+    func markingSecrets(under keys: Set<String>, isUnderKey: Bool, _ seal: (String) -> String?) -> SettingsNode {
         var node = self
         switch content {
         case .nothing: break
         case .scalar(let text, _):
-            guard isBelow, SettingsNode.isSecret(text) else { break }
+            guard isUnderKey, SettingsNode.isSecret(text) else { break }
             (node.isSecret, node.seal) = (true, seal(text) ?? node.seal)
         case .list(let items):
-            node.content = .list(items.map { $0.markingSecrets(under: keys, isBelow: isBelow, seal) })
+            node.content = .list(items.map { $0.markingSecrets(under: keys, isUnderKey: isUnderKey, seal) })
         case .mapping(let entries):
             if namesSecret { break }
             node.content = .mapping(
                 entries.map { entry in
-                    let isBelow = isBelow || keys.contains(entry.key)
-                    let value = entry.value.markingSecrets(under: keys, isBelow: isBelow, seal)
+                    let isUnderKey = isUnderKey || keys.contains(entry.key)
+                    let value = entry.value.markingSecrets(under: keys, isUnderKey: isUnderKey, seal)
                     return Entry(key: entry.key, place: entry.place, value: value)
                 })
         }
@@ -75,7 +75,7 @@ extension SettingsNode {
         return entries.count == 1 && entries[0].key.hasPrefix("$")
     }
 
-    /// A URL without user, password and query is not a secret.
+    /// Whether a text may be a secret. Only a URL without user, password and query is surely no secret.
     private static func isSecret(_ text: String) -> Bool {
         guard let address = URLComponents(string: text), address.host?.isEmpty == false else { return true }
         return address.user != nil || address.password != nil || address.query != nil

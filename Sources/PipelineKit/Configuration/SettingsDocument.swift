@@ -2,7 +2,7 @@ import Yams
 
 /// The YAML text of a file as a tree. Only this type uses the YAML library.
 ///
-/// It changes the library's behaviour in two ways:
+/// This type changes the library's behaviour in two ways:
 ///
 /// - It follows aliases itself, up to a limit, because the parser could be made to expand a huge tree. The parser gets
 ///   a text in which every `*` is replaced by a character of the private use area, so it sees no aliases.
@@ -64,7 +64,7 @@ struct SettingsDocument {
         guard text.utf8.count <= bytesMax else { throw SettingsError(file: file, reason: tooLarge) }
         var (line, column) = (1, 1)
         for scalar in text.unicodeScalars {
-            guard allowed(scalar) else {
+            guard isAllowed(scalar) else {
                 let code = String(scalar.value, radix: 16, uppercase: true)
                 let name = "U+" + String(repeating: "0", count: max(0, 4 - code.count)) + code
                 throw SettingsError(
@@ -76,9 +76,9 @@ struct SettingsDocument {
 
     static var tooLarge: String { "the file is larger than \(Quantities.bytes.text(Int64(bytesMax)))" }
 
-    // YAML 1.2.2, section 5.1: printable characters, except the private use area, which the disguise needs, and the byte order
-    // mark, which is invisible.
-    private static func allowed(_ scalar: Unicode.Scalar) -> Bool {
+    // YAML 1.2.2, section 5.1: printable characters, except the private use area, which the disguise needs, and the
+    // byte order mark, which is invisible.
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x9, 0xA, 0xD, 0x85, 0x20...0x7E, 0xA0...0xDFFF, 0xF900...0xFEFE, 0xFF00...0xFFFD, 0x10000...: true
         default: false

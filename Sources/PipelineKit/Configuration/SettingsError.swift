@@ -6,14 +6,15 @@ public struct SettingsError: Error, Hashable, Sendable {
     public var line: Int
     /// Counted from 1, in Unicode scalars; 0 for a mistake of the whole file.
     public var column: Int
-    /// The path of the setting, such as `stages.coalesce.window`; empty for invalid YAML.
+    /// The path of the setting, such as `stages.coalesce.window`; empty for invalid YAML and for a mistake of the whole
+    /// file.
     public var keyPath: String
     /// What is wrong.
     public var reason: String
     /// What the operator can do.
     public var hint: String?
 
-    /// Without line and column, it is a mistake of the whole file.
+    /// Without `line` and `column`, the error is about the whole file.
     public init(
         file: String, line: Int = 0, column: Int = 0, keyPath: String = "", reason: String, hint: String? = nil
     ) {

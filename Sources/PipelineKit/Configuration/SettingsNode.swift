@@ -54,22 +54,22 @@ extension SettingsNode {
         text.count > 60 ? text.prefix(60) + "…" : text
     }
 
-    func scalar(_ wanted: String) throws(Complaint) -> (text: String, plain: Bool) {
+    func scalar(expecting wanted: String) throws(Complaint) -> (text: String, plain: Bool) {
         guard case .scalar(let text, let plain) = content else { throw unexpected(wanted) }
         return (text, plain)
     }
 
-    func text(_ wanted: String) throws(Complaint) -> String {
-        try scalar(wanted).text
+    func text(expecting wanted: String) throws(Complaint) -> String {
+        try scalar(expecting: wanted).text
     }
 
-    func list(_ wanted: String, hint: String? = nil) throws(Complaint) -> [SettingsNode] {
+    func list(expecting wanted: String, hint: String? = nil) throws(Complaint) -> [SettingsNode] {
         guard case .list(let items) = content else { throw unexpected(wanted, hint: hint) }
         return items
     }
 
     /// A key without a value counts as an empty mapping, because the mapping's contents may be commented out.
-    func mapping(_ wanted: String) throws(Complaint) -> [Entry] {
+    func mapping(expecting wanted: String) throws(Complaint) -> [Entry] {
         switch content {
         case .mapping(let entries): return entries
         case .nothing: return []

@@ -25,7 +25,7 @@ extension SettingsReader {
     /// A mapping inside this one, whose type is decided later; nil if the key is missing. The code that reads the
     /// mapping must call ``finish()``.
     public mutating func mapping(_ key: String) throws(SettingsError) -> SettingsReader? {
-        let entries = try optional(key) { node throws(Complaint) in try node.mapping("a mapping") }
+        let entries = try optional(key) { node throws(Complaint) in try node.mapping(expecting: "a mapping") }
         return entries.map { nested($0, path(to: key), entryPlace(key)) }
     }
 
@@ -55,7 +55,7 @@ extension SettingsReader {
         do {
             let document = try SettingsDocument(text: text, file: file)
             errors += document.errors
-            let entries = try document.root.mapping("a mapping")
+            let entries = try document.root.mapping(expecting: "a mapping")
             self.init(
                 entries: entries, file: file, folder: folder ?? FilePathText.folder(of: file), keyPath: "",
                 place: document.root.place)

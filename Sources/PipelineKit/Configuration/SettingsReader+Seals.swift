@@ -1,14 +1,14 @@
 /// A seal is a short hash of the contents of a file or a secret. It shows that the contents have changed although the
 /// settings still have the same path or name.
 extension SettingsReader {
-    /// The same settings with a seal on every secret, and on every file at these keys. A secret or file gets no seal if
-    /// this process cannot read it, or can read it only once, as from a pipe.
+    /// A copy of the settings with a seal on every secret, and on every file at these keys. A secret or file gets no
+    /// seal if this process cannot read it, or can read it only once, as from a pipe.
     func sealed(files keys: Set<String>, secrets secretKeys: Set<String> = []) -> SettingsReader {
         with(nodes.map { $0.with(sealed($0.value, under: $0.key, keys)) })
             .markingSecrets(under: secretKeys) { Seal.of($0.utf8) }
     }
 
-    /// The same settings with secrets in clear marked, so that a record leaves them out.
+    /// A copy of the settings in which secrets in clear are marked, so that a record leaves them out.
     package func hidingSecrets(under keys: Set<String>) -> SettingsReader {
         markingSecrets(under: keys) { _ in nil }
     }
@@ -16,7 +16,7 @@ extension SettingsReader {
     private func markingSecrets(under keys: Set<String>, _ seal: (String) -> String?) -> SettingsReader {
         guard !keys.isEmpty else { return self }
         return with(
-            nodes.map { $0.with($0.value.markingSecrets(under: keys, isBelow: keys.contains($0.key), seal)) })
+            nodes.map { $0.with($0.value.markingSecrets(under: keys, isUnderKey: keys.contains($0.key), seal)) })
     }
 
     private func sealed(_ node: SettingsNode, under key: String, _ keys: Set<String>) -> SettingsNode {
@@ -51,7 +51,8 @@ extension SettingsReader {
         } catch { return nil }
     }
 
-    /// The same settings. Each value that equals the value of the same key in `other` gets that value's seals.
+    /// A copy of the settings, in which each value that equals the value of the same key in `other` gets the seals of
+    /// that value.
     package func sealed(like other: SettingsReader) -> SettingsReader {
         with(Self.sealed(nodes, like: other.nodes))
     }

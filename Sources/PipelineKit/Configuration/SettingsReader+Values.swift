@@ -6,7 +6,7 @@ extension SettingsReader {
     /// A required string. Numbers and words like `yes` are strings too, as they are written.
     public mutating func string(_ key: String) throws(SettingsError) -> String {
         note(key, "string")
-        return try required(key, placeholder: "") { node throws(Complaint) in try node.text("a string") }
+        return try required(key, placeholder: "") { node throws(Complaint) in try node.text(expecting: "a string") }
     }
 
     /// A string; the default if the key is missing.
@@ -18,15 +18,15 @@ extension SettingsReader {
     /// A string; nil if the key is missing.
     public mutating func optionalString(_ key: String) throws(SettingsError) -> String? {
         note(key, "string")
-        return try optional(key) { node throws(Complaint) in try node.text("a string") }
+        return try optional(key) { node throws(Complaint) in try node.text(expecting: "a string") }
     }
 
     /// A list of strings; nil if the key is missing. A single string is refused; it must be written as `[one]`.
     public mutating func optionalStrings(_ key: String) throws(SettingsError) -> [String]? {
         note(key, "list of strings")
         return try optional(key) { node throws(Complaint) in
-            let items = try node.list("a list", hint: "write it as [one, two]")
-            return try items.map { item throws(Complaint) in try item.text("a list of strings") }
+            let items = try node.list(expecting: "a list", hint: "write it as [one, two]")
+            return try items.map { item throws(Complaint) in try item.text(expecting: "a list of strings") }
         }
     }
 
@@ -62,7 +62,7 @@ extension SettingsReader {
         let folder = folder
         note(key, "address")
         return try optional(key) { node throws(Complaint) in
-            try LinkAddress.check(try node.text("an address"), folder: folder)
+            try LinkAddress.check(try node.text(expecting: "an address"), folder: folder)
         }
     }
 
@@ -85,7 +85,7 @@ extension SettingsReader {
     ) throws(SettingsError) -> String {
         note(key, "choice", range: words.joined(separator: ", "), default: standard)
         return try optional(key) { node throws(Complaint) in
-            let text = try node.text("one of \(words.joined(separator: ", "))")
+            let text = try node.text(expecting: "one of \(words.joined(separator: ", "))")
             guard words.contains(text) else {
                 let hint = Spelling.suggestion(for: text, among: words)
                 throw Complaint("expected one of \(words.joined(separator: ", ")), found \(text)", hint: hint)
@@ -132,7 +132,7 @@ extension SettingsReader {
         note(key, "duration", range: "\(range.lowerBound.settingsText) to \(range.upperBound.settingsText)")
         return try optional(key) { node throws(Complaint) in
             let microseconds = try Quantities.microseconds.amount(
-                of: try node.text("a duration"), isLong: range.lowerBound >= .seconds(1))
+                of: try node.text(expecting: "a duration"), isLong: range.lowerBound >= .seconds(1))
             return try Duration.microseconds(microseconds).checked(in: range, \.settingsText)
         }
     }
@@ -150,7 +150,7 @@ extension SettingsReader {
         let text = { (bytes: Int) in Quantities.bytes.text(Int64(bytes)) }
         note(key, "size", range: "\(text(range.lowerBound)) to \(text(range.upperBound))")
         return try optional(key) { node throws(Complaint) in
-            let amount = try Quantities.bytes.amount(of: try node.text("a size"))
+            let amount = try Quantities.bytes.amount(of: try node.text(expecting: "a size"))
             return try Int(amount).checked(in: range) { Quantities.bytes.text(Int64($0)) }
         }
     }

@@ -21,8 +21,8 @@ public protocol PluginSettings: Sendable {
     /// The certificates that have expired or will expire soon.
     func endingCertificates(at now: Instant) -> [EndingCertificate]
 
-    /// Checks the secrets that this process can read, such as whether a key file contains a key. Called when a pipeline file
-    /// is checked, never when a stage runs.
+    /// Checks the secrets that this process can read, such as whether a key file contains a key. Called when a pipeline
+    /// file is checked, never when a stage runs.
     ///
     /// - Returns: The errors that a stage would report when it starts; they show no secret.
     func secretErrors() -> [any Error]
@@ -36,8 +36,8 @@ extension PluginSettings {
     public func secretErrors() -> [any Error] { [] }
 }
 
-/// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and ``finish()`` refuses
-/// every unknown key.
+/// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and ``finish()``
+/// refuses every unknown key.
 ///
 /// A missing key has its default. A key without a value is an empty mapping where a mapping is expected, and an error
 /// elsewhere.
@@ -99,7 +99,7 @@ public struct SettingsReader: Sendable {
     /// An error at a key's value, or at the mapping's name if the key is missing, for the plugin's own rules.
     ///
     /// If the key is missing and the reason begins with `required`, the key may have been mistyped. If an unknown key
-    /// looks like it, that key is reported instead.
+    /// looks like the missing key, the unknown key is reported instead.
     public func fail(_ key: String, _ reason: String, hint: String? = nil) -> SettingsError {
         if reason.hasPrefix("required"), let error = mistyped(key) { return error }
         return failAsIs(key, reason, hint: hint)
@@ -190,8 +190,8 @@ extension SettingsReader {
 
     /// Runs `body` until it finds no new error. Afterwards this reader knows the keys that `body` has read.
     ///
-    /// - Returns: The result of the last run of `body`; nil if this run failed too. After an error, the result may
-    ///   contain placeholders, and only served to find more errors.
+    /// - Returns: The result of the last run of `body`; nil if this run failed too. If there were errors, do not use
+    ///   the result: it may contain placeholders.
     mutating func collect<Value>(
         into errors: inout [SettingsError], _ body: (inout SettingsReader) throws(SettingsError) -> Value
     ) -> Value? {

@@ -5,7 +5,7 @@ public struct StageFinding: Sendable, Hashable {
         case ok, note, warning, error
     }
 
-    /// How much it matters.
+    /// How much the fact matters.
     public let severity: Severity
     /// A word for programs, such as `app.stopped`, that does not change between versions.
     public let code: String

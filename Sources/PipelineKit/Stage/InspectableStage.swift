@@ -23,7 +23,7 @@ public protocol InspectableStage: StageCore {
     /// - Parameter name: The stage's name in the pipeline file.
     func findings(of name: String) -> [StageFinding]
 
-    /// What the stage in its present state would do with an event, and why. Changes nothing.
+    /// What the stage in its current state would do with an event, and why. Changes nothing.
     ///
     /// - Parameter now: The recorded time of the event.
     func explain(_ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject) -> [Explanation]

@@ -5,8 +5,8 @@ public protocol PartwiseStage: StageCore {
     /// Whether there are more outputs for the event or wake that the stage was given last.
     ///
     /// A stage with very many outputs for one event stops when ``Outbox/isFull`` is true, and is called again with
-    /// ``proceed(at:into:)``. So one event needs memory for one part only, and the first outputs are on their way before the
-    /// last are written.
+    /// ``proceed(at:into:)``. So one event needs memory for one part only, and the first outputs are on their way
+    /// before the last outputs are written.
     var isUnfinished: Bool { get }
 
     /// Writes the next part, with at least one output. Called until ``isUnfinished`` is false; meanwhile the stage gets

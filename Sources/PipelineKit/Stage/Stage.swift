@@ -4,12 +4,12 @@ import Time
 
 /// One step of a pipeline: a deterministic state machine.
 ///
-/// A stage is a value that folds events. It reads no clock and no random source and does no I/O. Its output never depends on
-/// the order of a hash table or on how its input was cut into batches. Its host does the rest. So the same inputs at the same
-/// times give the same bytes on any machine, which makes replay exact.
+/// A stage is a value that folds events. It reads no clock and no random source and does no I/O. Its output never
+/// depends on the order of a hash table or on how its input was cut into batches. Its host does the rest. So the same
+/// inputs at the same times give the same bytes on any machine, which makes replay exact.
 ///
-/// A new stage conforms to this protocol and is registered under ``StageCore/kind`` in a ``Registry``. ``StageCore`` has the
-/// required members; the other protocols are optional abilities, whose members all have defaults.
+/// A new stage conforms to this protocol and is registered under ``StageCore/kind`` in a ``Registry``. ``StageCore``
+/// has the required members; the other protocols are optional abilities, whose members all have defaults.
 public protocol Stage: PartwiseStage, RecallingStage, TransportingStage, SnapshottingStage, InspectableStage {}
 
 /// The required members of a stage: a name, settings, and its reaction to events and to time.
@@ -37,18 +37,18 @@ public protocol StageCore: SendableMetatype {
     /// Handles one event. Rejects an event that the stage cannot use with ``Outbox/reject(_:_:)``. Bad input never
     /// stops a stage.
     ///
-    /// A stage that traps ends its process. After three such crashes in a row on one event, the host sets the event aside as a
-    /// dead letter. The stage never gets it again, not even in a replay.
+    /// A stage that traps ends its process. After three such crashes in a row on one event, the host sets the event
+    /// aside as a dead letter. The stage never gets the event again, not even in a replay.
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox)
 
-    /// Called when `now` has reached ``deadline``. It must do everything that is due; afterwards the deadline is later than
-    /// `now`, or nil.
+    /// Called when `now` has reached ``deadline``. The stage must do everything that is due; afterwards the deadline
+    /// must be later than `now`, or nil.
     ///
-    /// A stage that asks for wakes without end is stopped with a ``StageFault`` (exit status 70), by its host and by a replay
-    /// alike:
+    /// A stage that asks for wakes without end is stopped with a ``StageFault`` (exit status 70), by its host and by a
+    /// replay alike:
     ///
-    /// - after ``StageFault/wakesMax`` wakes in a row, within a second of the stage's time, each without an output or with an
-    ///   unchanged deadline;
+    /// - after ``StageFault/wakesMax`` wakes in a row, within a second of the stage's time, each without an output or
+    ///   with an unchanged deadline;
     /// - after one wake in several parts (``PartwiseStage/isUnfinished``) that leaves the deadline unchanged;
     /// - in `belfry run`, at the end of all input: after ``StageFault/wakesMax`` wakes in a row, within any span of the
     ///   stage's time, each without an output or with an unchanged deadline.
@@ -134,7 +134,7 @@ public struct InputEvent: ~Copyable, ~Escapable {
 public struct Rejection: Error, Hashable, Sendable {
     /// A stable word for programs, such as `field.missing`.
     public var code: String
-    /// A sentence with the rule and what to do.
+    /// A sentence that says what was found and what to do.
     public var reason: String
     /// The place in the event, as a dotted path: `subscription.query.filterBy[0].comparator`; empty for the whole
     /// event.

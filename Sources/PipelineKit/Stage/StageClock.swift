@@ -1,10 +1,11 @@
 import Time
 
-/// Feeds a stage its events. Host, replay and tests share it, so that all do it in the same order.
+/// Feeds a stage its events and wakes. Host, replay and tests share this type, so that all feed a stage in the same
+/// order.
 ///
-/// The stage's time is the time of its input: it receives an event at the `now` of the event's batch, after every
-/// earlier deadline was served. If the stage is woken between two events, the host records the wake in a batch of its
-/// own. So a replay needs only the pair `(cursor, now)` of each batch.
+/// The stage's time is the time of its input: the stage receives an event at the `now` of the event's batch, after it
+/// was woken for every earlier deadline. If the stage is woken between two events, the host records the wake in a batch
+/// of its own. So a replay needs only the pair `(cursor, now)` of each batch.
 public struct StageClock<S: Stage> {
     /// The stage after its last event, answer or wake.
     public private(set) var stage: S
@@ -22,7 +23,7 @@ public struct StageClock<S: Stage> {
         self.now = now
     }
 
-    /// Serves the deadlines up to `time`, then gives the stage the event.
+    /// Wakes the stage for each deadline up to `time`, then gives it the event.
     @inline(__always)
     public mutating func receive(_ event: borrowing InputEvent, at time: Instant, into out: inout Outbox) {
         if time > now || stage.deadline != nil { advance(to: time, into: &out) }
@@ -30,7 +31,7 @@ public struct StageClock<S: Stage> {
         finish(into: &out)
     }
 
-    /// Gives the stage an answer at the present time.
+    /// Gives the stage an answer at ``now``.
     public mutating func receive(_ answer: TransportAnswer, into out: inout Outbox) {
         fruitless.end()
         out.beginPart()
@@ -38,30 +39,30 @@ public struct StageClock<S: Stage> {
         finish(into: &out)
     }
 
-    /// Gives a source an event of its own log again. Serves no deadline and makes no output.
+    /// Gives a source an event of its own log again. Does not wake the stage and makes no output.
     public mutating func recall(_ event: borrowing InputEvent, at time: Instant) {
         now = max(now, time)
         fruitless.end()
         stage.recall(event, at: now)
     }
 
-    /// Serves every deadline up to `time`, in order, and moves the clock there.
+    /// Wakes the stage for each deadline up to `time`, in order, and moves the clock to `time`.
     public mutating func advance(to time: Instant, into out: inout Outbox) {
         serveDeadlines(through: time, into: &out)
         now = max(now, time)
     }
 
-    /// Serves every deadline up to `time` and leaves the clock at the last one served.
+    /// Wakes the stage for each deadline up to `time`, in order, and leaves the clock at the last wake.
     ///
     /// - Returns: Whether the stage was woken.
     @discardableResult
     public mutating func serveDeadlines(through time: Instant, into out: inout Outbox) -> Bool {
-        var served = false
+        var hasWoken = false
         while isDue(at: time) {
             serveNext(into: &out)
-            served = true
+            hasWoken = true
         }
-        return served
+        return hasWoken
     }
 
     /// Wakes the stage for its next deadline.
@@ -70,7 +71,7 @@ public struct StageClock<S: Stage> {
         finish(into: &out)
     }
 
-    /// Replaces the settings and keeps the state. A stage without snapshots keeps its settings.
+    /// Replaces the settings and keeps the state. A stage without snapshots keeps its old settings.
     package mutating func adopt(_ settings: S.Settings, context: StageContext) throws {
         guard S.snapshotVersion != nil else { return }
         precondition(!stage.isUnfinished, "the settings change in the middle of an event")
@@ -89,14 +90,14 @@ extension StageClock {
     @inline(__always)
     package var isUnfinished: Bool { stage.isUnfinished }
 
-    /// When the next deadline is served: at its time, or now if that has passed. Nil without a deadline, and after a
-    /// fault.
+    /// The time of the stage's next wake: its deadline, or ``now`` if the deadline has passed. Nil without a deadline,
+    /// and after a fault.
     package var nextWake: Instant? { fault == nil ? stage.deadline.map { max($0, now) } : nil }
 
     /// How many wakes in a row had no effect.
     package var fruitlessWakes: Int { fruitless.count }
 
-    /// Whether a deadline must be served before an event at that time.
+    /// Whether the stage must be woken before it gets an event at that time.
     @inline(__always)
     package func isDue(at time: Instant) -> Bool {
         guard let deadline = stage.deadline else { return false }
@@ -163,7 +164,7 @@ private struct FruitlessWakes {
     private(set) var count = 0
     /// How many of these wakes there were since ``second``.
     private(set) var countInSecond = 0
-    /// The beginning of the present second of the stage's time.
+    /// The beginning of the current second of the stage's time.
     private(set) var second = Instant.epoch
 
     var areTooMany: Bool { countInSecond >= StageFault.wakesMax }

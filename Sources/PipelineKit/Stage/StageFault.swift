@@ -5,8 +5,8 @@ import Time
 ///
 /// Wakes are counted by the stage's own time, so that a replay finds the same fault.
 public struct StageFault: Error, Hashable, Sendable {
-    /// How many such wakes in a row are a fault: within a second of the stage's time, without an event or an answer between
-    /// them, each without an output or with an unchanged deadline.
+    /// How many such wakes in a row are a fault: within a second of the stage's time, without an event or an answer
+    /// between them, each without an output or with an unchanged deadline.
     public static let wakesMax = 100_000
 
     /// The stage's name in the pipeline file, or its kind.
@@ -31,9 +31,9 @@ extension StageFault: CustomStringConvertible {
         let times = from == to ? "at \(to.rfc3339)" : "from \(from.rfc3339) to \(to.rfc3339)"
         let count = wakes == 1 ? "" : "\(wakes) times in a row "
         return """
-            stage \(stage) was woken \(count)\(times) and asks for the deadline \(next.rfc3339) again. It was ended, since \
-            it would not stop by itself. Mend the stage: wake(at:) must do everything that is due, and leave a deadline \
-            later than `now`, or nil
+            stage \(stage) was woken \(count)\(times) and asks for the deadline \(next.rfc3339) again. Belfry \
+            ended the stage, because the stage would be woken without end. Fix the stage: wake(at:) must do everything \
+            that is due, and leave a deadline later than `now`, or nil
             """
     }
 }

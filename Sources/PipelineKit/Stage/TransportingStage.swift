@@ -2,7 +2,7 @@ import Time
 
 /// A stage that hands out pushes to transports.
 public protocol TransportingStage: StageCore {
-    /// Takes a transport's answer to a push handed out with ``Outbox/deliver(_:)``.
+    /// Handles a transport's answer to a push that was handed out with ``Outbox/deliver(_:)``.
     ///
     /// Events and wakes may come between a push and its answer, and answers come in any order. The stage's log must
     /// record the answers in the order in which they came: ``answer(recordedIn:)`` reads them back.
@@ -17,8 +17,8 @@ public protocol TransportingStage: StageCore {
     /// The transports in the stage's settings. The host opens them.
     static func transports(of settings: Settings) -> [TransportBinding]
 
-    /// The transport's answer that one of the stage's own events records; nil for any other event. A rebuild gives the stage
-    /// these answers again.
+    /// The transport's answer that one of the stage's own events records; nil for any other event. A rebuild gives the
+    /// stage these answers again.
     static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer?
 }
 

@@ -26,11 +26,11 @@ struct Admission {
 
     /// - Parameter sequence: The sequence of the line's last event.
     @inline(__always)
-    mutating func take(_ subscriptions: [SavedSubscription], of line: UInt64, at sequence: UInt64) {
-        for subscription in subscriptions { take(subscription, of: line, at: sequence) }
+    mutating func add(_ subscriptions: [SavedSubscription], savedByLine line: UInt64, at sequence: UInt64) {
+        for subscription in subscriptions { add(subscription, savedByLine: line, at: sequence) }
     }
 
-    private mutating func take(_ subscription: SavedSubscription, of line: UInt64, at sequence: UInt64) {
+    private mutating func add(_ subscription: SavedSubscription, savedByLine line: UInt64, at sequence: UInt64) {
         var subscription = subscription
         warnings += subscription.warnings.count
         if warnings > Admission.warningsMax { subscription.warnings = [] }

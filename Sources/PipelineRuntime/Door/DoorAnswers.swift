@@ -5,7 +5,7 @@ struct DoorAnswers {
         let frame: [UInt8]
         /// How many batches of the log must be durable before the answer is sent; nil until the answer's lines are
         /// appended.
-        var needs: UInt64?
+        var neededBatches: UInt64?
     }
 
     private var waiting: [Waiting] = []
@@ -16,13 +16,13 @@ struct DoorAnswers {
     /// lines waits too: such a line adds no event, but the log's cursor must record its number.
     mutating func noteAppended(batches: UInt64) {
         for index in waiting.indices.reversed() {
-            guard waiting[index].needs == nil else { return }
-            waiting[index].needs = batches
+            guard waiting[index].neededBatches == nil else { return }
+            waiting[index].neededBatches = batches
         }
     }
 
-    mutating func send(over door: any MessageSocket, durable: UInt64) throws {
-        let ready = waiting.prefix { $0.needs.map { $0 <= durable } ?? false }
+    mutating func send(over door: any MessageSocket, durableBatches: UInt64) throws {
+        let ready = waiting.prefix { $0.neededBatches.map { $0 <= durableBatches } ?? false }
         for answer in ready { _ = try door.send([answer.peer, answer.frame], wait: false) }
         waiting.removeFirst(ready.count)
     }

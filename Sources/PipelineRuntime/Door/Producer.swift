@@ -4,8 +4,8 @@ import PipelineKit
 import Time
 import ZeroMQ
 
-/// The producer's end of a door. Sends numbered lines, keeps them until they are acknowledged, and sends them again after the
-/// ingest stage was restarted. Belongs to one thread.
+/// The producer's end of the connection to a door. Sends numbered lines, keeps them until they are acknowledged, and
+/// sends them again after the ingest stage was restarted. Belongs to one thread.
 ///
 /// A producer's name belongs to the producer's CURVE key, or to its secret if it has no key. Only a producer with this
 /// key or secret can use the name again.
@@ -17,17 +17,18 @@ package final class Producer {
         package var accepted: Int
         package var refused: Int
         package var refusals: [Refusal]
-        /// Last sequence of the changes log.
+        /// The last sequence of the changes log when the door answered.
         package var last: UInt64
         package var saved: [Saved] = []
-        /// The number of warnings of all saved subscriptions; an answer lists at most a thousand.
+        /// The number of warnings about the subscriptions of this answer. ``saved`` lists at most 1,000 of these
+        /// warnings.
         package var warnings = 0
     }
 
     /// Lines whose answers were lost while the ingest stage restarted. The door has accepted or refused each of them.
     package struct LostAnswers: Sendable, Hashable {
         package var lines: ClosedRange<UInt64>
-        /// The sequence of an event in the changes log. The events of these lines are not after it.
+        /// The events of these lines are in the changes log at or before this sequence.
         package var last: UInt64
     }
 
@@ -35,7 +36,7 @@ package final class Producer {
     package struct Saved: Sendable, Hashable {
         package var line: UInt64
         package var subscription: SavedSubscription
-        /// The sequence of the event in the changes log that saved the subscription. The subscription watches every
+        /// The event of the changes log that saved the subscription, as a sequence. The subscription watches every
         /// later change.
         package var activeFrom: UInt64
     }
@@ -47,7 +48,7 @@ package final class Producer {
         package var reason: String
     }
 
-    private struct Parcel {
+    private struct UnansweredLines {
         var first: UInt64
         var count: Int
         var lines: [UInt8]
@@ -55,80 +56,85 @@ package final class Producer {
         var last: UInt64 { first + UInt64(count) - 1 }
     }
 
-    /// The most bytes in flight without an answer.
+    /// A caller should stop sending while this many bytes have no answer; see ``hasRoom``.
     package static let windowBytes = 4 << 20
     /// If the door sends nothing for this long, the producer asks which lines the door has.
-    private static let patience = Duration.milliseconds(500)
+    private static let silenceMax = Duration.milliseconds(500)
 
     package let socket: any MessageSocket
     private let endpoint: String
     package let name: String
     private let secret: String
-    private var parcels: [Parcel] = []
-    private var unanswered = 0
+    private var unanswered: [UnansweredLines] = []
+    private var unansweredBytes = 0
+    /// The number of the next new line.
     private var next: UInt64 = 1
-    private let steady: @Sendable () -> ContinuousClock.Instant
-    private var heard: ContinuousClock.Instant
-    private var asked: ContinuousClock.Instant
+    private let monotonicNow: @Sendable () -> ContinuousClock.Instant
+    private var lastHeard: ContinuousClock.Instant
+    private var lastAsked: ContinuousClock.Instant
     private var isWelcomed = false
     /// The last line that the door is known to have accepted or refused.
     private var settled: UInt64 = 0
     /// How many of the lines up to `settled` are known to be refused.
     private var refusedKnown: UInt64 = 0
-    /// Whether the door must still say how many lines with lost answers it refused.
+    /// Whether it is still unknown how many of the lines with lost answers were refused. The next `welcome` says this.
     private var lacksRefusedCount = false
     private let message = ZMQMultipart()
     private let poller = ZMQPoller()
     private var watching: (input: Int32, poller: ZMQPoller)?
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 16 << 20, depthMax: 8))
-    /// Called for every answer. Answers and lost answers come in the order of their lines, and each line is in one of them.
+    /// Called for every answer. Answers and lost answers come in the order of their lines, and each line is in one of
+    /// them.
     package var onAnswer: (Answer) -> Void = { _ in }
     package var onLostAnswers: (LostAnswers) -> Void = { _ in }
     /// How many of the lines with lost answers the door refused; nil if it does not know. Complete while ``isDone``.
     package private(set) var refusedWithoutAnswer: UInt64? = 0
+    /// The greatest mark of ``moveTime(to:mark:)`` that the door has sent back.
     package private(set) var timeMark: UInt64 = 0
-    /// Sequence of the last event in the changes log, as far as the door has reported it.
+    /// The last sequence of the changes log, as far as the door has reported it.
     package private(set) var logLast: UInt64 = 0
-    /// How many lines of this producer the door already had when it first answered.
-    package private(set) var checksumThrough: UInt64 = 0
-    /// The checksum of these lines; nil if the door does not know it.
-    package private(set) var checksum: LineChecksum?
+    /// How many lines of this producer the door already had at its first `welcome`.
+    package private(set) var linesAtWelcome: UInt64 = 0
+    /// The checksum of these lines; nil if the door does not know the checksum.
+    package private(set) var checksumAtWelcome: LineChecksum?
     /// How many of these lines were refused; nil if the door does not know the number.
-    package private(set) var refusedThrough: UInt64?
-    private var refusal: ConnectionRefusal?
+    package private(set) var refusedAtWelcome: UInt64?
+    private var connectionRefusal: ConnectionRefusal?
 
     package init(
         _ socket: any MessageSocket, endpoint: String, name: String, secret: String, wake: WakeSignal? = nil,
-        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        monotonicNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws {
         self.socket = socket
         self.endpoint = endpoint
         self.name = name
         self.secret = secret
-        self.steady = steady
-        (heard, asked) = (steady(), steady())
+        self.monotonicNow = monotonicNow
+        (lastHeard, lastAsked) = (monotonicNow(), monotonicNow())
         try socket.connect(endpoint)
         poller.add(socket)
         if let wake { poller.add(wake) }
     }
 
-    package var hasRoom: Bool { unanswered < Producer.windowBytes }
+    /// Whether fewer than ``windowBytes`` bytes have no answer.
+    package var hasRoom: Bool { unansweredBytes < Producer.windowBytes }
     /// Whether all lines are answered, or their answers are known to be lost.
-    package var isDone: Bool { parcels.isEmpty && !lacksRefusedCount }
+    package var isDone: Bool { unanswered.isEmpty && !lacksRefusedCount }
 
-    /// Asks the door how many of this producer's lines it has. Throws ``LinkError`` if no door answers in time or the
-    /// door refuses the name.
+    /// Asks the door how many of this producer's lines the door has, and returns this number. Throws ``LinkError`` if
+    /// no door answers in time or the door refuses the name.
     package func greet(timeout: Duration) throws -> UInt64 {
         _ = try greet(timeout: timeout) { true }
         return next - 1
     }
 
-    /// Asks the door while `isWanted` is true. Nil if `isWanted` became false before the door answered.
+    /// As ``greet(timeout:)``, but only while `isWanted` is true. Nil if `isWanted` became false before the door
+    /// answered.
     package func greet(timeout: Duration, while isWanted: () -> Bool) throws -> UInt64? {
-        let limit = ContinuousClock.now + timeout
+        let deadline = ContinuousClock.now + timeout
         while !isWelcomed {
             guard isWanted() else { return nil }
-            guard .now < limit else { throw silence(waited: timeout) }
+            guard .now < deadline else { throw silence(waited: timeout) }
             try ask()
             try pump(wait: .milliseconds(100))
         }
@@ -137,45 +143,49 @@ package final class Producer {
 
     /// The error for a door that has not answered.
     package func silence(waited: Duration) -> LinkError {
-        refusal.map(notLetIn) ?? LinkError.silent(endpoint: endpoint, waited: waited)
+        connectionRefusal.map(connectionRefused) ?? LinkError.silent(endpoint: endpoint, waited: waited)
     }
 
-    private func notLetIn(_ refusal: ConnectionRefusal) -> LinkError {
-        .notLetIn(endpoint: endpoint, refusal, purpose: "producing")
+    private func connectionRefused(_ refusal: ConnectionRefusal) -> LinkError {
+        .connectionRefused(endpoint: endpoint, refusal, purpose: "producing")
     }
 
-    /// Sends lines, each with a line feed. Their numbers follow the number of the last line.
+    /// Sends `count` lines; each ends with a line feed. The first gets the number after the last line that was sent.
     package func send(_ lines: [UInt8], count: Int) throws {
         guard count > 0 else { return }
-        parcels.append(Parcel(first: next, count: count, lines: lines))
+        unanswered.append(UnansweredLines(first: next, count: count, lines: lines))
         next += UInt64(count)
-        unanswered += lines.count
+        unansweredBytes += lines.count
         try flush()
     }
 
-    /// Moves the pipeline's virtual time and passes a mark on; only for a pipeline in virtual time.
+    /// Moves the pipeline's virtual time; only for a pipeline in virtual time. The door sends `mark` back, see
+    /// ``timeMark``, and each stage passes it on after all earlier work.
     package func moveTime(to now: Instant, mark: UInt64) throws {
         let frame = LinkFrame.time(after: 0, now: now, mark: mark)
         _ = try socket.send([frame], wait: true)
     }
 
-    /// Waits at most `wait` for answers, or until the descriptor `input` is readable. Then handles all answers that came.
+    /// Waits at most `wait` for answers, or until the descriptor `input` is readable. Then handles all answers that
+    /// came.
     package func pump(wait: Duration, input: Int32? = nil) throws {
         _ = try poller(input).poll(timeoutMilliseconds: Int(wait / .milliseconds(1)))
-        try turn()
+        try work()
     }
 
-    func turn() throws {
-        while try socket.receive(into: message, wait: false) == .received { try take() }
-        let now = steady()
-        if !isWelcomed || now - heard > Producer.patience { try checkConnection(at: now) }
-        if !isDone, now - heard > Producer.patience, now - asked > Producer.patience { try ask() }
+    /// Handles all answers that came, asks a silent door again, and sends lines that are not sent yet.
+    func work() throws {
+        while try socket.receive(into: message, wait: false) == .received { try handleMessage() }
+        let now = monotonicNow()
+        let isSilent = now - lastHeard > Producer.silenceMax
+        if !isWelcomed || isSilent { try checkConnection(at: now) }
+        if !isDone, isSilent, now - lastAsked > Producer.silenceMax { try ask() }
         try flush()
     }
 
     private func checkConnection(at now: ContinuousClock.Instant) throws {
-        refusal = try socket.checkConnection(at: now)
-        if let refusal, refusal.isCertain { throw notLetIn(refusal) }
+        connectionRefusal = try socket.checkConnection(at: now)
+        if let connectionRefusal, connectionRefusal.isCertain { throw connectionRefused(connectionRefusal) }
     }
 
     private func poller(_ input: Int32?) -> ZMQPoller {
@@ -189,33 +199,33 @@ package final class Producer {
     }
 
     private func ask() throws {
-        asked = steady()
+        lastAsked = monotonicNow()
         _ = try socket.send([LinkFrame.hello(producer: name, secret: secret)], wait: false)
     }
 
     private func flush() throws {
         guard isWelcomed else { return }
-        for index in parcels.indices where !parcels[index].isSent {
-            let frame = LinkFrame.produce(producer: name, secret: secret, first: parcels[index].first)
-            guard try socket.send([frame, parcels[index].lines], wait: false) == .sent else { return }
-            parcels[index].isSent = true
+        for index in unanswered.indices where !unanswered[index].isSent {
+            let frame = LinkFrame.produce(producer: name, secret: secret, first: unanswered[index].first)
+            guard try socket.send([frame, unanswered[index].lines], wait: false) == .sent else { return }
+            unanswered[index].isSent = true
         }
     }
 
-    private func take() throws {
+    private func handleMessage() throws {
         let control: JSONValue
         do throws(JSONError) { control = try parser.parse(message[0]) } catch { return }
-        heard = steady()
+        lastHeard = monotonicNow()
         switch control.text(.type) {
         case "welcome": welcome(control, through: control.natural("after") ?? 0)
         case "answer": try answer(control)
         case "time": timeMark = max(timeMark, control.natural("mark") ?? 0)
-        case "error": try refused(control)
+        case "error": try handleError(control)
         default: return
         }
     }
 
-    private func refused(_ control: JSONValue) throws {
+    private func handleError(_ control: JSONValue) throws {
         let code = control.text(.code) ?? "door.error"
         // Some lines were lost on the way: the door's answer says where to resume.
         guard code != "door.gap" else { return try ask() }
@@ -225,20 +235,20 @@ package final class Producer {
     private func welcome(_ control: JSONValue, through: UInt64) {
         if !isWelcomed {
             next = max(next, through + 1)
-            checksumThrough = through
-            checksum = control.natural("checksum").map { LineChecksum(UInt32(truncatingIfNeeded: $0)) }
-            refusedThrough = control.natural("refused")
+            linesAtWelcome = through
+            checksumAtWelcome = control.natural("checksum").map { LineChecksum(UInt32(truncatingIfNeeded: $0)) }
+            refusedAtWelcome = control.natural("refused")
         }
         logLast = max(logLast, control.natural(.last) ?? 0)
         if isWelcomed {
             noteLostAnswers(through: through)
             noteRefusedWithoutAnswer(total: control.natural("refused"))
         } else {
-            (settled, refusedKnown) = (through, refusedThrough ?? 0)
+            (settled, refusedKnown) = (through, refusedAtWelcome ?? 0)
         }
         isWelcomed = true
-        settle(through: through)
-        for index in parcels.indices { parcels[index].isSent = false }
+        removeAnswered(through: through)
+        for index in unanswered.indices { unanswered[index].isSent = false }
     }
 
     private func noteLostAnswers(through line: UInt64) {
@@ -262,11 +272,12 @@ package final class Producer {
         guard let through = control.natural("through") else { return }
         logLast = max(logLast, control.natural(.last) ?? 0)
         let (accepted, refused) = (control.natural("accepted") ?? 0, control.natural("refused") ?? 0)
-        // The answer covers the last `accepted + refused` lines. The door got the lines before them before it restarted.
+        // The answer covers the `accepted + refused` lines that end at `through`. The door got all earlier lines before
+        // its restart; their answers are lost.
         noteLostAnswers(through: through - min(through, accepted + refused))
         settled = max(settled, through)
         refusedKnown += refused
-        settle(through: through)
+        removeAnswered(through: through)
         onAnswer(
             Answer(
                 through: through, accepted: Int(accepted), refused: Int(refused),
@@ -297,9 +308,9 @@ package final class Producer {
             reason: value.text(.reason) ?? "")
     }
 
-    private func settle(through: UInt64) {
-        let settled = parcels.prefix { $0.last <= through }
-        unanswered -= settled.reduce(0) { $0 + $1.lines.count }
-        parcels.removeFirst(settled.count)
+    private func removeAnswered(through: UInt64) {
+        let answered = unanswered.prefix { $0.last <= through }
+        unansweredBytes -= answered.reduce(0) { $0 + $1.lines.count }
+        unanswered.removeFirst(answered.count)
     }
 }

@@ -45,12 +45,13 @@ struct ProducerPositions {
 
     private struct Entry {
         var position: Position
-        var used: UInt64
+        /// The number of the name's last use, counted over all names; 0 if the name was not used since the start.
+        var lastUse: UInt64
         let standing: Standing
 
-        init(_ name: String, _ position: Position, used: UInt64) {
+        init(_ name: String, _ position: Position, lastUse: UInt64) {
             self.position = position
-            self.used = used
+            self.lastUse = lastUse
             standing = Entry.standing(of: name, position)
         }
 
@@ -66,7 +67,7 @@ struct ProducerPositions {
     private var entries: [String: Entry] = [:]
     private var counts: [Standing: Int] = [:]
     private var uses: UInt64 = 0
-    /// The cursor entries to record in the next batch. The entries of a forgotten producer are 0.
+    /// The cursor entries to record in the next batch. The entries of a forgotten name are 0, which deletes them.
     private(set) var changes = Cursor()
 
     init(_ cursor: Cursor) {
@@ -97,12 +98,12 @@ struct ProducerPositions {
 
     /// - Parameter position: The new position of the name's owner. There must be room for the name.
     mutating func advance(_ name: String, to position: Position) {
-        let present = self[name]
-        guard let owner = position.owner, present?.owner == nil || present?.owner == owner else {
+        let current = self[name]
+        guard let owner = position.owner, current?.owner == nil || current?.owner == owner else {
             preconditionFailure("the lines of '\(name)' came from another producer than its owner")
         }
-        guard position.through > present?.through ?? 0 else { return }
-        if present != nil, present?.owner == nil { changes.positions[name] = 0 }
+        guard position.through > current?.through ?? 0 else { return }
+        if current != nil, current?.owner == nil { changes.positions[name] = 0 }
         uses += 1
         set(name, position)
         changes.positions[Self.key(.at, owner, name)] = position.through
@@ -110,29 +111,29 @@ struct ProducerPositions {
             let record = LineRecord(checksum: sum, refused: position.refused)
             changes.positions[Self.key(.sum, owner, name)] = record.entry
         }
-        makeRoom(beside: name)
+        makeRoom(keeping: name)
     }
 
-    mutating func settleChanges() { changes = Cursor() }
+    mutating func clearChanges() { changes = Cursor() }
 
     private func count(_ standing: Standing) -> Int { counts[standing, default: 0] }
 
     private mutating func set(_ name: String, _ position: Position?) {
         if let standing = entries[name]?.standing { counts[standing, default: 0] -= 1 }
-        entries[name] = position.map { Entry(name, $0, used: uses) }
+        entries[name] = position.map { Entry(name, $0, lastUse: uses) }
         if let standing = entries[name]?.standing { counts[standing, default: 0] += 1 }
     }
 
-    private mutating func makeRoom(beside name: String) {
-        while entries.count - count(.refused) > Self.acceptedMax, forgetOldest([.passing, .inherited], beside: name) {}
-        while entries.count > Self.namesMax, forgetOldest([.refused], beside: name) {}
+    private mutating func makeRoom(keeping name: String) {
+        while entries.count - count(.refused) > Self.acceptedMax, forgetOldest([.passing, .inherited], keeping: name) {}
+        while entries.count > Self.namesMax, forgetOldest([.refused], keeping: name) {}
     }
 
     /// - Returns: Whether a name was forgotten.
-    private mutating func forgetOldest(_ standings: [Standing], beside name: String) -> Bool {
+    private mutating func forgetOldest(_ standings: [Standing], keeping name: String) -> Bool {
         for standing in standings where count(standing) > 0 {
             let oldest = entries.lazy.filter { $0.value.standing == standing && $0.key != name }
-                .min { ($0.value.used, $0.key) < ($1.value.used, $1.key) }
+                .min { ($0.value.lastUse, $0.key) < ($1.value.lastUse, $1.key) }
             guard let oldest else { continue }
             set(oldest.key, nil)
             for key in Self.keys(of: oldest.key, oldest.value.position) { changes.positions[key] = 0 }
@@ -164,8 +165,9 @@ struct ProducerPositions {
     }
 }
 
-/// A record of a producer's lines, as one number in the log's cursor. The lower 33 bits are the lines' checksum plus one (0
-/// would delete the entry). The upper bits are the number of refused lines plus one, or 0 in the logs of earlier versions.
+/// A record of a producer's lines, as one number in the log's cursor. The lower 33 bits are the lines' checksum plus
+/// one (0 would delete the entry). The upper bits are the number of refused lines plus one, or 0 in the logs of earlier
+/// versions.
 private struct LineRecord {
     let checksum: LineChecksum
     let refused: UInt64?

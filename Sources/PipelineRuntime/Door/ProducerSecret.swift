@@ -2,13 +2,14 @@ import Glibc
 
 /// The secret by which a door recognises the owner of a producer's name, if the producer has no CURVE key.
 package enum ProducerSecret {
-    static let bytes = 16...200
+    /// The allowed lengths of a secret, in bytes.
+    static let byteCounts = 16...200
     /// The name of the secret's file in the data folder. Only the file's owner may read or write it, whatever the
     /// folder's mode.
     package static let fileName = "producer.secret"
 
     /// A new random secret.
-    package static func drawn() -> String {
+    package static func random() -> String {
         (0..<2).map { _ in
             let digits = String(UInt64.random(in: .min ... .max), radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
@@ -19,11 +20,11 @@ package enum ProducerSecret {
     ///
     /// - Throws: ``AtomicTextFileError`` if the file cannot be read or made, ``ProducerSecretError`` if its contents or
     ///   its mode are wrong.
-    package static func kept(in path: String) throws -> String {
+    package static func readOrMake(at path: String) throws -> String {
         if let text = try read(path) { return text }
-        let draft = "\(path).\(drawn())"
+        let draft = "\(path).\(random())"
         defer { unlink(draft) }
-        try AtomicTextFile.make(draft, holding: drawn() + "\n")
+        try AtomicTextFile.make(draft, holding: random() + "\n")
         // If two processes make a secret at once, both use the one that was linked first.
         guard link(draft, path) == 0 || errno == EEXIST else { throw AtomicTextFileError.failed("make", path, errno) }
         // Without this, a power failure could lose the secret but keep the lines that were sent with it.
@@ -39,15 +40,15 @@ package enum ProducerSecret {
         }
         let content: String?
         do throws(AtomicTextFileError) { content = try AtomicTextFile.read(path, bytesMax: 64 << 10) } catch {
-            guard case .unreadable = error else { throw error }
+            guard case .notWrittenByBelfry = error else { throw error }
             throw ProducerSecretError(
                 path: path,
                 reason: "it is not UTF-8 text; restore the file, because producers' names belong to its secret")
         }
         guard let text = content else { return nil }
         let secret = text.hasSuffix("\n") ? String(text.dropLast()) : text
-        guard bytes.contains(secret.utf8.count) else {
-            let (least, most) = (bytes.lowerBound, bytes.upperBound)
+        guard byteCounts.contains(secret.utf8.count) else {
+            let (least, most) = (byteCounts.lowerBound, byteCounts.upperBound)
             throw ProducerSecretError(
                 path: path, reason: "the secret has \(secret.utf8.count) bytes; it needs \(least) to \(most) bytes")
         }
@@ -56,10 +57,10 @@ package enum ProducerSecret {
 }
 
 extension HostPlan {
-    /// The secret of producers that act for the pipeline itself. Made when it is first needed.
+    /// The secret of producers that act for the pipeline itself. The first call makes it.
     package func producerSecret() throws -> String {
         try SocketFiles.makeFolder(data, mode)
-        return try ProducerSecret.kept(in: "\(data)/\(ProducerSecret.fileName)")
+        return try ProducerSecret.readOrMake(at: "\(data)/\(ProducerSecret.fileName)")
     }
 }
 

@@ -3,7 +3,7 @@ import ZeroMQ
 /// The keys of the connecting side.
 package struct ClientKeys: Sendable {
     package let own: CurveKeyPair
-    /// The other side must have one of these keys. There are two while it changes its key.
+    /// The other side must have one of these keys. There are two while the other side changes its key.
     package let servers: [CurvePublicKey]
 
     package init(own: CurveKeyPair, servers: [CurvePublicKey]) { (self.own, self.servers) = (own, servers) }
@@ -24,11 +24,11 @@ package enum ConnectionRefusal: Sendable, Hashable {
     }
 }
 
-/// A connecting socket that finds out why it is refused, and connects again.
+/// A connecting socket that finds out why a connection is refused, and connects again.
 ///
 /// libzmq 4.3 gives up a connection when the other side refuses its key, and it accepts only one server key for a
 /// connection. After a refusal, this socket disconnects, and connects again after a pause. If the server may have the
-/// other of two keys, it connects again at once with that key.
+/// other of two keys, this socket connects again at once with that key.
 package final class ClientSocket: MessageSocket {
     private static let pause = Duration.milliseconds(500)
     /// After this many closed connections in a row, the refusal says that the other side has another key. A smaller
@@ -107,7 +107,7 @@ package final class ClientSocket: MessageSocket {
     private func redial() throws(ZMQError) {
         redialAt = nil
         do throws(ZMQError) { try socket.disconnect(endpoint) } catch {
-            // `disconnect` fails if libzmq has given up the connection already. That is no problem.
+            // `disconnect` fails if libzmq has given up the connection already. This socket then only has to connect.
             guard !error.isTerminated else { throw error }
         }
         try connect(endpoint)

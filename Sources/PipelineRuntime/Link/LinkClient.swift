@@ -3,8 +3,8 @@ import JSON
 import Time
 import ZeroMQ
 
-/// The downstream end of a link. It opens the link at a position in the log, takes batches in order, and opens the link
-/// again after a loss. It grants credit when its owner has made outputs durable.
+/// The downstream end of a link. The client opens the link at a position in the log, takes batches in order, and opens
+/// the link again after a loss. It grants credit when its owner has made outputs durable.
 package final class LinkClient {
     /// A message from the upstream.
     package enum Arrival {
@@ -26,9 +26,9 @@ package final class LinkClient {
     private var next: UInt64
     private var isWelcomed = false
     private var collectedCredit = 0
-    /// The sequence of the last malformed batch that was reported, so that each is reported once.
+    /// The sequence of the last malformed batch that was reported, so that each malformed batch is reported once.
     private var lastReported: UInt64 = 0
-    private let steady: @Sendable () -> ContinuousClock.Instant
+    private let monotonicNow: @Sendable () -> ContinuousClock.Instant
     private var lastSent: ContinuousClock.Instant
     private let message = ZMQMultipart()
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
@@ -42,14 +42,14 @@ package final class LinkClient {
     package init(
         _ socket: any MessageSocket, endpoint: String, name: String, after: UInt64,
         credit: Int = LinkClient.creditDefault,
-        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        monotonicNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws(ZMQError) {
         self.socket = socket
         self.endpoint = endpoint
         self.name = name
         self.credit = credit
-        self.steady = steady
-        lastSent = steady()
+        self.monotonicNow = monotonicNow
+        lastSent = monotonicNow()
         next = after + 1
         try socket.connect(endpoint)
         try open()
@@ -65,11 +65,11 @@ package final class LinkClient {
     }
 
     /// How often ``tick(at:)`` must be called.
-    package var patience: Duration { isWelcomed ? LinkClient.heartbeat : LinkClient.openInterval }
+    package var pollTimeout: Duration { isWelcomed ? LinkClient.heartbeat : LinkClient.openInterval }
 
     /// Keeps the link alive.
     package func tick(at time: ContinuousClock.Instant) throws(ZMQError) {
-        guard time - lastSent >= patience else { return }
+        guard time - lastSent >= pollTimeout else { return }
         try checkConnection(at: time)
         if isWelcomed { try sendCredit() } else { try open() }
     }
@@ -79,20 +79,20 @@ package final class LinkClient {
         guard found != refusal else { return }
         refusal = found
         guard let found else { return }
-        StandardError.write("\(name): \(LinkError.notLetIn(endpoint: endpoint, found, purpose: "reading"))")
+        StandardError.write("\(name): \(LinkError.connectionRefused(endpoint: endpoint, found, purpose: "reading"))")
     }
 
     private func sendCredit() throws(ZMQError) {
         _ = try socket.send([LinkFrame.credit(collectedCredit, keep: firstNeeded)], wait: false)
         collectedCredit = 0
-        lastSent = steady()
+        lastSent = monotonicNow()
     }
 
     private func open() throws(ZMQError) {
         let frame = LinkFrame.open(name: name, after: next - 1, credit: credit, keep: firstNeeded)
         _ = try socket.send([frame], wait: false)
         collectedCredit = 0
-        lastSent = steady()
+        lastSent = monotonicNow()
     }
 
     /// Starts reading at another position.
@@ -106,7 +106,7 @@ package final class LinkClient {
         try open()
     }
 
-    /// The next message; nil if none has arrived.
+    /// The next message; nil if no message has arrived.
     ///
     /// The message's pointers are valid until the next call. The compiler cannot check this for a class.
     package func receive() throws -> Arrival? {
@@ -115,12 +115,12 @@ package final class LinkClient {
             case .empty: return nil
             case .tooManyFrames: refusedFrames += 1
             case .received:
-                if let arrival = try take() { return arrival }
+                if let arrival = try handleMessage() { return arrival }
             }
         }
     }
 
-    private func take() throws -> Arrival? {
+    private func handleMessage() throws -> Arrival? {
         let control: JSONValue
         do throws(JSONError) { control = try parser.parse(message[0]) } catch {
             refusedFrames += 1
@@ -130,7 +130,7 @@ package final class LinkClient {
         case "batch": return try batch(control)
         case "time": return time(control)
         case "welcome": return welcome(control)
-        case "error": return try refused(control)
+        case "error": return try handleError(control)
         default:
             refusedFrames += 1
             return nil
@@ -165,7 +165,7 @@ package final class LinkClient {
     private func dropBatch(withLines lines: UInt64, _ first: UInt64, _ count: UInt64) {
         refusedFrames += 1
         isWelcomed = false
-        lastSent = steady()
+        lastSent = monotonicNow()
         guard lastReported != first else { return }
         lastReported = first
         StandardError.write(
@@ -196,7 +196,7 @@ package final class LinkClient {
         return .welcome(log: log, identity: identity, last: last)
     }
 
-    private func refused(_ control: JSONValue) throws -> Arrival? {
+    private func handleError(_ control: JSONValue) throws -> Arrival? {
         let code = control.text(.code) ?? "link.error"
         guard code != "link.unknown_peer" else {
             if isWelcomed { try openAgain() }

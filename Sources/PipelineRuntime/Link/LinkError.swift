@@ -4,12 +4,12 @@ import Time
 package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The other side speaks another version of the protocol, or refuses the request.
     case refused(endpoint: String, code: String, reason: String)
-    /// The upstream's log is not the log that our log was made from.
+    /// The upstream's log is not the log that this stage's log was made from.
     case otherUpstream(endpoint: String, expected: LogIdentity, found: LogIdentity)
-    /// Our log includes events that the upstream's log no longer holds.
+    /// This stage's log includes events that the upstream's log no longer holds.
     case upstreamLost(endpoint: String, log: String, taken: UInt64, holds: UInt64)
     /// The other side refuses the connection.
-    case notLetIn(endpoint: String, ConnectionRefusal, purpose: String)
+    case connectionRefused(endpoint: String, ConnectionRefusal, purpose: String)
     /// No answer in time.
     case silent(endpoint: String, waited: Duration)
 
@@ -18,15 +18,15 @@ package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
         case .refused(let endpoint, let code, let reason): "\(endpoint): \(reason) (\(code))"
         case .otherUpstream(let endpoint, let expected, let found):
             """
-            \(endpoint): the log there is \(found), but ours was made from \(expected); \
+            \(endpoint): the log there is \(found), but this stage's log was made from \(expected); \
             connect to the right upstream, or start with an empty log
             """
         case .upstreamLost(let endpoint, let log, let taken, let holds):
             """
-            \(endpoint): our log includes event \(taken) of '\(log)', but '\(log)' now ends at \(holds); \
+            \(endpoint): this stage's log includes event \(taken) of '\(log)', but '\(log)' now ends at \(holds); \
             the upstream has lost events (a log restored from a copy, or a power cut under `sync: interval`)
             """
-        case .notLetIn(let endpoint, let refusal, let purpose): "\(endpoint): \(refusal.text(purpose))"
+        case .connectionRefused(let endpoint, let refusal, let purpose): "\(endpoint): \(refusal.text(purpose))"
         case .silent(let endpoint, let waited):
             "\(endpoint): no answer for \(waited); is the stage running? (`belfry up FILE` starts it)"
         }

@@ -106,7 +106,7 @@ package enum LinkFrame {
 
     /// The reason to refuse an `open` or `hello` that does not ask for ``version``.
     ///
-    /// - Parameter end: The socket that refuses it: `link` or `door`.
+    /// - Parameter end: The socket that refuses the frame: `link` or `door`.
     static func wrongVersion(_ control: JSONValue, at end: String) -> String {
         let asked = control.natural("protocol").map { "asks for protocol \($0)" } ?? "needs \"protocol\""
         return "\(control.text(.type) ?? "") \(asked); this \(end) speaks protocol \(version)"

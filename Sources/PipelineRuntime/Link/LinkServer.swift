@@ -4,8 +4,8 @@ import JSON
 import Time
 import ZeroMQ
 
-/// The upstream end of a link. It streams the log's batches to every consumer, from the consumer's position to the live
-/// end, within the credit that the consumer has granted.
+/// The upstream end of a link. The server streams the log's batches to every consumer, from the consumer's position to
+/// the live end, within the credit that the consumer has granted.
 package final class LinkServer {
     package let socket: any MessageSocket
     private let logName: String
@@ -16,7 +16,7 @@ package final class LinkServer {
     /// The last sequence that consumers may see.
     private var last: UInt64
     private var promise: Promise?
-    private let steady: @Sendable () -> ContinuousClock.Instant
+    private let monotonicNow: @Sendable () -> ContinuousClock.Instant
     package private(set) var refusedFrames = 0
     /// Set by the host: the answer to `health`.
     package var health: (_ forgetsPauses: Bool) -> [UInt8] = { _ in [] }
@@ -49,19 +49,19 @@ package final class LinkServer {
         /// The first sequence that the consumer may ask for again; nil if it has reported no such sequence.
         var keep: UInt64?
         var reader: EventLogReader?
-        var pending: Pending?
+        var pending: PendingBatch?
         var promised: Promise?
-        var heard: ContinuousClock.Instant
+        var lastHeard: ContinuousClock.Instant
 
         func isReady(for first: UInt64, _ bytes: Int) -> Bool { next == first && pending == nil && credit >= bytes }
     }
 
-    private struct Pending {
+    private struct PendingBatch {
         var now: Instant
         var lines: [UInt8]
         var sent = 0
 
-        func after(_ bytes: Int) -> Pending {
+        func advanced(by bytes: Int) -> PendingBatch {
             var rest = self
             rest.sent += bytes
             return rest
@@ -70,10 +70,10 @@ package final class LinkServer {
 
     package init(
         socket: any MessageSocket, log: EventLogWriter, directory: String,
-        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        monotonicNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.socket = socket
-        self.steady = steady
+        self.monotonicNow = monotonicNow
         logName = log.name
         identity = log.identity
         self.directory = directory
@@ -109,7 +109,8 @@ package final class LinkServer {
         }
     }
 
-    /// Shows consumers the log up to this sequence. The next ``serve()`` sends them the events that they do not have yet.
+    /// Shows consumers the log up to this sequence. The next ``sendToConsumers()`` sends them the events that they do
+    /// not have yet.
     package func reveal(through sequence: UInt64) { last = max(last, sequence) }
 
     /// For virtual time: promises consumers that no later event has a time before `now`, and passes on a mark.
@@ -117,11 +118,11 @@ package final class LinkServer {
 
     /// Sends lagging consumers as much as their credit and the turn's limit allow, and sends the promise of virtual
     /// time to the other consumers. Returns whether a consumer is ready for more at once.
-    package func serve() throws -> Bool {
+    package func sendToConsumers() throws -> Bool {
         var isBusy = false
         for peer in Array(consumers.keys) {
             if try catchUp(peer) { isBusy = true }
-            try keepPromise(peer)
+            try sendPromise(peer)
         }
         return isBusy
     }
@@ -149,7 +150,7 @@ package final class LinkServer {
             let header = batch.header
             guard header.count > 0, header.lastSequence >= consumer.next else { continue }
             let lines = EventLogReader.slice(batch.body, header: header, from: consumer.next)
-            consumers[peer]?.pending = Pending(now: header.now, lines: Array(lines))
+            consumers[peer]?.pending = PendingBatch(now: header.now, lines: Array(lines))
             return true
         }
         return false
@@ -164,7 +165,7 @@ package final class LinkServer {
             let piece = LinkServer.wholeLines(of: rest, bytesMax: consumer.credit)
             guard piece.count > 0 else { return nil }
             let isLast = pending.sent + piece.bytes.count == bytes.count
-            consumers[peer]?.pending = isLast ? nil : pending.after(piece.bytes.count)
+            consumers[peer]?.pending = isLast ? nil : pending.advanced(by: piece.bytes.count)
             let control = LinkFrame.batch(first: consumer.next, count: piece.count, now: pending.now)
             try send(control, piece.bytes, to: peer, count: piece.count)
             return piece.bytes.count
@@ -193,7 +194,7 @@ package final class LinkServer {
         consumers[peer]?.next += UInt64(count)
     }
 
-    private func keepPromise(_ peer: [UInt8]) throws {
+    private func sendPromise(_ peer: [UInt8]) throws {
         guard let promise, let consumer = consumers[peer], consumer.next > last, consumer.promised != promise else {
             return
         }
@@ -215,17 +216,17 @@ package final class LinkServer {
             switch try frames.next(from: socket, refuse) {
             case .none: return
             case .refused: continue
-            case .frame(let control, let peer): try take(control, from: peer)
+            case .frame(let control, let peer): try handle(control, from: peer)
             }
         }
     }
 
     /// Forgets consumers that were silent for ``silenceMax``.
-    package func expire(at time: ContinuousClock.Instant) {
-        for (peer, consumer) in consumers where time - consumer.heard > LinkServer.silenceMax { forget(peer) }
+    package func forgetSilentConsumers(at time: ContinuousClock.Instant) {
+        for (peer, consumer) in consumers where time - consumer.lastHeard > LinkServer.silenceMax { forget(peer) }
     }
 
-    private func take(_ control: JSONValue, from peer: [UInt8]) throws {
+    private func handle(_ control: JSONValue, from peer: [UInt8]) throws {
         switch control.text(.type) {
         case "open": try open(control, from: peer)
         case "credit": try credit(control, from: peer)
@@ -263,7 +264,7 @@ package final class LinkServer {
             return try refuse(
                 peer, "link.consumers", "the stage already has \(LinkServer.consumersMax) consumers; close one first")
         }
-        consumers[peer] = Consumer(name: name, next: after + 1, credit: Int(credit), heard: steady())
+        consumers[peer] = Consumer(name: name, next: after + 1, credit: Int(credit), lastHeard: monotonicNow())
         note(control, of: peer)
         try reply(peer, LinkFrame.welcome(log: logName, identity: identity, last: last, after: after, first: first))
     }
@@ -277,7 +278,7 @@ package final class LinkServer {
             return try refuse(peer, "link.credit", "credit needs \"bytes\", a whole number from 0 to \(most)")
         }
         consumers[peer]?.credit = min(LinkServer.creditMax, consumer.credit + Int(bytes))
-        consumers[peer]?.heard = steady()
+        consumers[peer]?.lastHeard = monotonicNow()
         note(control, of: peer)
     }
 

@@ -18,18 +18,20 @@ package struct HealthProbe {
 
     /// Why the stage refuses the connection; nil if no refusal is known.
     ///
-    /// - Parameter isCertain: Whether to return only a reason that lasts. A stage that is just starting, for example,
-    ///   may seem to have another key.
-    package func refusal(isCertain: Bool) throws -> LinkError? {
-        guard let refusal = try socket.checkConnection(at: .now), refusal.isCertain || !isCertain else { return nil }
-        return .notLetIn(endpoint: endpoint, refusal, purpose: "reading")
+    /// - Parameter onlyIfCertain: Whether to return only a certain refusal, which lasts until a setting is changed. A
+    ///   stage that is just starting may seem to have another key, so that refusal is not certain.
+    package func refusal(onlyIfCertain: Bool) throws -> LinkError? {
+        guard let refusal = try socket.checkConnection(at: .now), refusal.isCertain || !onlyIfCertain else {
+            return nil
+        }
+        return .connectionRefused(endpoint: endpoint, refusal, purpose: "reading")
     }
 
     /// The stage's answer, one JSON object; nil if no answer came in time. For `forgetsPauses` see
     /// ``LinkFrame/health(forgetsPauses:)``.
     package func ask(timeout: Duration, forgetsPauses: Bool = false) throws -> String? {
-        let limit = ContinuousClock.now + timeout
-        while .now < limit {
+        let deadline = ContinuousClock.now + timeout
+        while .now < deadline {
             _ = try socket.send([LinkFrame.health(forgetsPauses: forgetsPauses)], wait: false)
             _ = try poller.poll(timeoutMilliseconds: 50)
             _ = try socket.checkConnection(at: .now)

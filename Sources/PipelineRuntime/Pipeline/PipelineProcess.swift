@@ -19,7 +19,7 @@ package final class PipelineProcess: Sendable {
         self.context = context
         hosts = try file.stagesInOrder.map { stage in
             var surroundings = surroundings(stage)
-            surroundings.isAlone = false
+            surroundings.hasOwnProcess = false
             return try StageHost(stage, of: file, in: surroundings)
         }
     }
@@ -38,7 +38,7 @@ package final class PipelineProcess: Sendable {
     package var last: StageHost { hosts[hosts.count - 1] }
 
     /// Returns when every stage was stopped. If one stage fails, stops the other stages and throws the error of the
-    /// stage.
+    /// failed stage.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for host in hosts { group.addTask { try await host.run() } }

@@ -6,7 +6,7 @@ import ZeroMQ
 /// Runs every stage of a pipeline as a process of its own, and restarts each process that ends.
 ///
 /// If a stage refuses its configuration (exit status 78 or 64), all stages are stopped, because the stage would refuse
-/// it again.
+/// the configuration again.
 package final class Supervisor: Sendable {
     /// An event in the life of a stage's process.
     package enum Event: Sendable {
@@ -101,7 +101,7 @@ package final class Supervisor: Sendable {
             let pause = pauses.next(ranFor: exit.ranFor)
             let status = exit.wasSignalled ? nil : exit.status
             observer(.ended(stage: program.stage, status: status, reason: exit.text, restartIn: pause))
-            await rest(pause)
+            await wait(for: pause)
         }
     }
 
@@ -113,7 +113,7 @@ package final class Supervisor: Sendable {
         let child = try ChildProcess(
             program.command, environment: environment, standard: .lifeline(output: STDOUT_FILENO))
         if let file {
-            try await SocketThread.run(name: "start") { child.withLine { $0.say(SupervisorMessage(file)) } }
+            try await SocketThread.run(name: "start") { child.withLine { $0.send(SupervisorMessage(file)) } }
         }
         return child
     }
@@ -128,10 +128,10 @@ package final class Supervisor: Sendable {
         return true
     }
 
-    private func rest(_ pause: Duration) async {
-        let limit = ContinuousClock.now + pause
-        while !isStopping, .now < limit {
-            do { try await Task.sleep(for: min(.milliseconds(50), limit - .now)) } catch { return }
+    private func wait(for pause: Duration) async {
+        let deadline = ContinuousClock.now + pause
+        while !isStopping, .now < deadline {
+            do { try await Task.sleep(for: min(.milliseconds(50), deadline - .now)) } catch { return }
         }
     }
 }
@@ -156,13 +156,13 @@ extension Supervisor {
     package func change(to file: PipelineText) async throws -> [String: Answer] {
         let asked = state.withLock { $0.children }
         var answers = try await ask(asked, SupervisorMessage(file))
-        let isTaken = state.withLock { state in
+        let areAllReady = state.withLock { state in
             for (stage, child) in asked where state.children[stage] !== child { answers[stage] = .absent }
             guard answers.values.allSatisfy({ $0 == .ready }) else { return false }
             state.file = file
             return true
         }
-        for child in asked.values { child.withLine { $0.say(isTaken ? .take : .leave) } }
+        for child in asked.values { child.withLine { $0.send(areAllReady ? .apply : .discard) } }
         return answers
     }
 
@@ -181,8 +181,8 @@ extension Supervisor {
     private func ask(_ child: ChildProcess, _ message: SupervisorMessage) async throws -> Answer {
         try await SocketThread.run(name: "ask") {
             child.withLine { line in
-                line.say(message)
-                return line.answer().map { $0 ? .ready : .refused } ?? .absent
+                line.send(message)
+                return line.receiveAnswer().map { $0 ? .ready : .refused } ?? .absent
             }
         }
     }

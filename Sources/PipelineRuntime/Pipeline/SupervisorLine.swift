@@ -14,26 +14,26 @@ package struct SupervisorLine: Sendable {
     // MARK: `belfry up`
 
     /// Sends a message to the stage's process. Does nothing if the process has ended.
-    package func say(_ message: SupervisorMessage) {
+    package func send(_ message: SupervisorMessage) {
         let bytes = message.bytes
         let length = UInt32(bytes.count).littleEndian
         send(withUnsafeBytes(of: length, Array.init) + bytes)
     }
 
-    /// - Returns: Whether the process could switch to the file; nil if it ended without an answer.
-    package func answer() -> Bool? { receive(1).map { $0[0] == UInt8(ascii: "y") } }
+    /// - Returns: Whether the process could switch to the file; nil if the process ended without an answer.
+    package func receiveAnswer() -> Bool? { receive(1).map { $0[0] == UInt8(ascii: "y") } }
 
     // MARK: A stage's process
 
     /// - Returns: The next message; nil if `belfry up` has ended, or if the message is too long or unknown.
-    package func next() -> SupervisorMessage? {
+    package func receiveMessage() -> SupervisorMessage? {
         guard let head = receive(MemoryLayout<UInt32>.size) else { return nil }
         let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }
         guard count <= SupervisorMessage.bytesMax, let bytes = receive(count) else { return nil }
         return SupervisorMessage(bytes)
     }
 
-    package func answer(_ isReady: Bool) { send([UInt8(ascii: isReady ? "y" : "n")]) }
+    package func sendAnswer(isReady: Bool) { send([UInt8(ascii: isReady ? "y" : "n")]) }
 
     // MARK: Bytes
 

@@ -78,8 +78,8 @@ public struct ConformanceResult: Hashable, Sendable {
     }
 }
 
-/// Thrown when a rule does not apply.
-struct NothingToTry: Error {
+/// Thrown when a rule does not apply, or when it cannot be tested.
+struct RuleNotTestable: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
@@ -95,13 +95,14 @@ struct WakesWithoutEnd: Error, CustomStringConvertible {
 extension ConformanceResult {
     /// Tests a rule.
     ///
-    /// - Parameter attempt: Throws ``RuleViolation`` if the rule is broken, ``NothingToTry`` if it does not apply.
+    /// - Parameter attempt: Throws ``RuleViolation`` if the rule is broken, ``RuleNotTestable`` if it does not apply
+    ///   or cannot be tested.
     init(_ rule: ConformanceRule, _ attempt: () throws -> Void) {
         do {
             try attempt()
             self.init(rule, .passed)
-        } catch let nothing as NothingToTry {
-            self.init(rule, .skipped(nothing.reason))
+        } catch let error as RuleNotTestable {
+            self.init(rule, .skipped(error.reason))
         } catch let wakes as WakesWithoutEnd where rule != .deadlines {
             self.init(rule, .skipped("the stage's wakes do not end: \(wakes)"))
         } catch {

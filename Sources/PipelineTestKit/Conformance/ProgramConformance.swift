@@ -26,7 +26,7 @@ public struct ProgramConformance: Sendable {
         registry: Registry
     ) throws {
         (self.command, self.directory, self.limit) = (command, directory, limit)
-        samples = try events.map(SampleEvents.own) ?? SampleEvents.logged(registry)
+        samples = try events.map(SampleEvents.given) ?? SampleEvents.logged(registry)
     }
 
     /// The broken rules, each with the observation that breaks the rule.
@@ -76,7 +76,7 @@ private final class TestedProgram {
         case .frames: try checkFrames()
         case .gaps: try checkGaps()
         case .ends: try checkEnds()
-        default: throw NothingToTry("a rule for stages in Swift")
+        default: throw RuleNotTestable("a rule for stages in Swift")
         }
     }
 
@@ -181,7 +181,7 @@ private final class TestedProgram {
 
     /// Skips a rule that compares runs if even two equal runs have different outputs.
     private func checkThatItRepeats() throws {
-        if !repeatsItself { throw NothingToTry("the same events give other output each time") }
+        if !repeatsItself { throw RuleNotTestable("the same events give other output each time") }
     }
 
     /// Checks that larger batches of the same events have the same outputs.

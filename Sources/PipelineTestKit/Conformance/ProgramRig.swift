@@ -68,7 +68,7 @@ final class ProgramRig {
     }
 
     func send(_ frames: [[UInt8]]) throws {
-        guard try socket.send([peer ?? []] + frames, wait: false) == .sent else { throw RuleViolation(left("")) }
+        guard try socket.send([peer ?? []] + frames, wait: false) == .sent else { throw RuleViolation(textOfEnd()) }
     }
 
     func sendBatch(_ events: ArraySlice<SampleEvent>, first: UInt64) throws {
@@ -106,17 +106,17 @@ final class ProgramRig {
         let end = ContinuousClock.now + limit
         while try socket.receive(into: message, wait: false) == .empty {
             if child.exited != nil {
-                throw RuleViolation(left(last.map { " instead of answering the batch through \($0)" } ?? ""))
+                throw RuleViolation(textOfEnd(last.map { " instead of answering the batch through \($0)" } ?? ""))
             }
             guard .now < end else { return nil }
             _ = try poller.poll(timeoutMilliseconds: 20)
         }
-        guard message.count >= 2 else { throw RuleViolation("the program sent a message without a frame") }
+        guard message.count >= 2 else { throw RuleViolation("the program sent a message without a control frame") }
         peer = message.bytes(at: 0)
         return try frame()
     }
 
-    private func left(_ instead: String) -> String {
+    private func textOfEnd(_ instead: String = "") -> String {
         "the program \(child.exited?.text ?? "left the link")\(instead)"
     }
 

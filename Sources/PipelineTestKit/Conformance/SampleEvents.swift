@@ -26,10 +26,10 @@ enum SampleEvents {
         return events.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
     }
 
-    static func commands() -> [SampleEvent] { own(commandLines) }
+    static func commands() -> [SampleEvent] { given(commandLines) }
 
     /// Events from the caller. Each is at its own `time`, but at least a tenth of a second after the event before it.
-    static func own(_ lines: [String]) -> [SampleEvent] {
+    static func given(_ lines: [String]) -> [SampleEvent] {
         var (time, events) = (Instant.testStart, [SampleEvent]())
         for line in lines {
             let own = member(.time, of: line).flatMap { Instant(rfc3339: $0) }
@@ -52,32 +52,32 @@ enum SampleEvents {
     ]
 
     /// An event whose members do not fit its type.
-    struct Odd {
+    struct OddEvent {
         /// The defect, such as `match with "user":null`.
         var name: String
         var line: String
     }
 
     /// Variants of the first event of each type. In each variant one member is missing or has a wrong type.
-    static func odd(_ events: [SampleEvent]) -> [Odd] {
+    static func odd(_ events: [SampleEvent]) -> [OddEvent] {
         var types: Set<String> = []
         return events.filter { types.insert(member(.type, of: $0.line) ?? "").inserted }.flatMap { odd($0.line) }
     }
 
-    private static let others = ["null", "true", "-7", "1e300", #""""#, #""odd""#, "[]", "[[1]]", "{}"]
+    private static let oddValues = ["null", "true", "-7", "1e300", #""""#, #""odd""#, "[]", "[[1]]", "{}"]
 
-    private static func odd(_ line: String) -> [Odd] {
+    private static func odd(_ line: String) -> [OddEvent] {
         let type = member(.type, of: line) ?? "typeless event"
         let members = members(of: line)
-        return members.indices.flatMap { place -> [Odd] in
+        return members.indices.flatMap { place -> [OddEvent] in
             let key = members[place].key
             let without = members.indices.filter { $0 != place }.map { members[$0] }
-            let changed = others.map { other in
+            let changed = oddValues.map { other in
                 var changed = members
                 changed[place].value = other
-                return Odd(name: "\(type) with \(key):\(other)", line: object(changed))
+                return OddEvent(name: "\(type) with \(key):\(other)", line: object(changed))
             }
-            return [Odd(name: "\(type) without \(key)", line: object(without))] + changed
+            return [OddEvent(name: "\(type) without \(key)", line: object(without))] + changed
         }
     }
 

@@ -24,7 +24,7 @@ public struct StageConformance: Sendable {
     ) throws {
         let settings = try SettingsReader(text: settings, file: "settings").decode(S.Settings.self)
         let samples =
-            try events.map(SampleEvents.own) ?? (S.isSource ? SampleEvents.commands() : SampleEvents.logged(registry))
+            try events.map(SampleEvents.given) ?? (S.isSource ? SampleEvents.commands() : SampleEvents.logged(registry))
         let stage = TestedStage<S>(settings: settings, samples: samples, registry: registry)
         _ = try stage.fresh()
         attempt = { try stage.attempt($0) }
@@ -77,7 +77,7 @@ private struct TestedStage<S: Stage>: Sendable {
         case .deadlines: _ = try drive()
         case .snapshots: try checkSnapshots()
         case .recalls: try checkRecalls()
-        default: throw NothingToTry("a rule for programs")
+        default: throw RuleNotTestable("a rule for programs")
         }
     }
 
@@ -108,7 +108,7 @@ private struct TestedStage<S: Stage>: Sendable {
     /// Skips a rule that compares runs if even two equal runs have different outputs.
     private func checkThatItRepeats() throws {
         guard try drive().outputs != drive().outputs else { return }
-        throw NothingToTry("the same events give other output each time")
+        throw RuleNotTestable("the same events give other output each time")
     }
 
     private func checkCuts() throws {
@@ -179,7 +179,7 @@ private struct TestedStage<S: Stage>: Sendable {
 
     private func checkSnapshots() throws {
         guard S.snapshotVersion != nil else {
-            throw NothingToTry("the stage has no snapshots, so it is rebuilt from its whole input")
+            throw RuleNotTestable("the stage has no snapshots, so it is rebuilt from its whole input")
         }
         try checkThatItRepeats()
         let whole = try drive().steps
@@ -227,7 +227,7 @@ private struct TestedStage<S: Stage>: Sendable {
     }
 
     private func checkRecalls() throws {
-        guard S.isSource else { throw NothingToTry("the stage is not a source") }
+        guard S.isSource else { throw RuleNotTestable("the stage is not a source") }
         try checkThatItRepeats()
         let whole = try drive().steps
         for cut in stride(from: 0, through: samples.count, by: 3) {

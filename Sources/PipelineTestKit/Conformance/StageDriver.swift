@@ -19,8 +19,8 @@ final class StageDriver<S: Stage> {
     private(set) var steps: [Step] = []
     private var out = Outbox()
     private var bytesTaken = 0
-    private var events: EventReader
-    private var recalled = EventReader(limits: EventReader.linkLimits)
+    private var eventReader: EventReader
+    private var recallReader = EventReader(limits: EventReader.linkLimits)
     private(set) var sequence: UInt64
     /// The events that the stage may read again.
     let past: PastInMemory
@@ -42,7 +42,7 @@ final class StageDriver<S: Stage> {
         (self.past, self.written) = (past, written)
         clock = StageClock(stage, now: now)
         (self.sequence, self.batch) = (sequence, batch)
-        events = S.isSource ? .atDoor() : EventReader(limits: EventReader.linkLimits)
+        eventReader = S.isSource ? .atDoor() : EventReader(limits: EventReader.linkLimits)
         out.partBytesMax = partBytes
     }
 
@@ -56,7 +56,7 @@ final class StageDriver<S: Stage> {
         try wake(through: event.time)
         sequence += 1
         try Array(event.line.utf8).withUnsafeBytes { line in
-            if let read = events.read(line, sequence: sequence, into: &out) {
+            if let read = eventReader.read(line, sequence: sequence, into: &out) {
                 clock.receive(read, at: event.time, into: &out)
             }
             try collect(sequence)
@@ -66,7 +66,7 @@ final class StageDriver<S: Stage> {
     /// Feeds a source one of its own events, as after a restart.
     func recall(_ line: String, sequence: UInt64, at time: Instant) {
         Array(line.utf8).withUnsafeBytes { bytes in
-            if let read = recalled.read(bytes, sequence: sequence, into: &out) { clock.recall(read, at: time) }
+            if let read = recallReader.read(bytes, sequence: sequence, into: &out) { clock.recall(read, at: time) }
         }
         written = Int(sequence)
         out.discard()

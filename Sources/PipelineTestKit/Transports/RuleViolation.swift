@@ -28,7 +28,7 @@ func within<Value: Sendable>(
 /// Waits until a condition is true.
 ///
 /// - Returns: Whether the condition became true before the limit.
-func becomes(_ limit: Duration, _ condition: () async throws -> Bool) async throws -> Bool {
+func becomesTrue(within limit: Duration, _ condition: () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + limit
     while try await !condition() {
         guard ContinuousClock.now < end else { return false }

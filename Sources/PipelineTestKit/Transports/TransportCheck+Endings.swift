@@ -57,7 +57,7 @@ extension TransportCheck {
             let window = samples.window(30, from: 8_000)
             try await peer.pause()
             let settling = Task { try await settle(window, through: transport) }
-            _ = try await becomes(min(limit, .seconds(3))) { try await hasArrived(window) }
+            _ = try await becomesTrue(within: min(limit, .seconds(3))) { try await hasArrived(window) }
             try await peer.resume()
             let answers = try await settling.value
             try checkAccepted(answers)
@@ -71,7 +71,7 @@ extension TransportCheck {
         let before = ProcessResources()
         for round in 0..<rounds { try await deliverOnce(UInt64(9_000 + round)) }
         func excess() -> String? { ProcessResources().excess(over: before, allowing: rounds / 2) }
-        let isReleased = try await becomes(limit) { excess() == nil }
+        let isReleased = try await becomesTrue(within: limit) { excess() == nil }
         guard !isReleased, let more = excess() else { return }
         throw RuleViolation("after \(rounds) closed transports the process has \(more)")
     }
@@ -84,7 +84,9 @@ extension TransportCheck {
             if type(of: transport) is AnyObject.Type { kept = transport as AnyObject }
             try checkAccepted(try await settle(samples.window(1, from: sequence), through: transport))
         }
-        if try await !becomes(limit, { kept == nil }) { throw RuleViolation("a closed transport is still in memory") }
+        if try await !becomesTrue(within: limit, { kept == nil }) {
+            throw RuleViolation("a closed transport is still in memory")
+        }
     }
 
     private func whilePaused(_ body: (any Transport) async throws -> Void) async throws {
@@ -103,6 +105,6 @@ extension TransportCheck {
 
     /// Waits until the first push arrives, at most a second and a half. Some peers do not report pushes before they answer.
     private func waitUntilInFlight(_ window: [Delivery]) async throws {
-        _ = try await becomes(min(limit, .milliseconds(1_500))) { try await hasArrived(window) }
+        _ = try await becomesTrue(within: min(limit, .milliseconds(1_500))) { try await hasArrived(window) }
     }
 }

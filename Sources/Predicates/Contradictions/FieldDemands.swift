@@ -25,17 +25,21 @@ struct FieldDemands {
         if let reason = value.add(clause) { return .never(reason) }
         guard clause.comparator.isForLists else { return .possible }
         if let element = clause.comparator.element {
-            return clause.isNegated ? .possible : demand(clause.ofElement(element), asksForType: true)
+            if clause.isNegated { return .possible }
+            return addForEachElement(clause.ofElement(element), asksForType: true)
         }
-        guard clause.comparator != .listContainsAll else { return clause.isNegated ? .possible : witnesses(clause) }
+        guard clause.comparator != .listContainsAll else {
+            return clause.isNegated ? .possible : addForElements(clause)
+        }
         guard let element = clause.comparator.ofSomeElement else { return .possible }
         // An element of another type always satisfies a negated clause.
         return clause.isNegated
-            ? demand(clause.ofElement(element), asksForType: false) : witness(clause.ofElement(element))
+            ? addForEachElement(clause.ofElement(element), asksForType: false)
+            : addForSomeElement(clause.ofElement(element))
     }
 
     /// Adds a clause that each element must satisfy.
-    private mutating func demand(_ clause: Clause, asksForType: Bool) -> Outcome {
+    private mutating func addForEachElement(_ clause: Clause, asksForType: Bool) -> Outcome {
         let reason = every.add(clause, asksForType: asksForType)
         if reason != nil || isOnlyEmpty, !some.isEmpty { return .never(noElement(for: clause)) }
         if let reason, !isOnlyEmpty {
@@ -45,16 +49,17 @@ struct FieldDemands {
         return some.allSatisfy { isPossible($0) } ? .possible : .never(noElement(for: clause))
     }
 
-    private mutating func witnesses(_ clause: Clause) -> Outcome {
+    /// Adds a clause that demands an element for each of its values.
+    private mutating func addForElements(_ clause: Clause) -> Outcome {
         for value in clause.values.prefix(FieldDemands.someMax) {
-            let outcome = witness(Clause(clause.subject, .equals, [value], foldsCase: clause.foldsCase))
+            let outcome = addForSomeElement(Clause(clause.subject, .equals, [value], foldsCase: clause.foldsCase))
             if outcome != .possible { return outcome }
         }
         return .possible
     }
 
     /// Adds a clause that some element must satisfy.
-    private mutating func witness(_ clause: Clause) -> Outcome {
+    private mutating func addForSomeElement(_ clause: Clause) -> Outcome {
         if some.count < FieldDemands.someMax { some.append(clause) }
         return isOnlyEmpty || !isPossible(clause) ? .never(noElement(for: clause)) : .possible
     }

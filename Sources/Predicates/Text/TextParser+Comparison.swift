@@ -31,7 +31,7 @@ extension TextParser {
         switch operation.comparator {
         case nil: return try between(comparison, place)
         case .listContains where token.isKeyword("ALL"):
-            try take()
+            try advance()
             return try clause(comparison, .listContainsAll, listOrArgument: token)
         case .isIn: return try clause(comparison, .isIn, listOrArgument: token)
         case .some(let comparator): return try clause(comparison, comparator, valueAt: token)
@@ -53,7 +53,7 @@ extension TextParser {
     /// Reads `field != nil`. There is no `field == nil`, because a comparison with a missing field is false.
     private mutating func presence(_ comparison: Comparison) throws(PredicateError) -> Condition {
         guard comparison.isNegated else { throw noNull(at: token) }
-        let place = try take()
+        let place = try advance()
         return try clause(
             Comparison(start: comparison.start, subject: comparison.subject, isNegated: false), .exists, [], at: place)
     }
@@ -93,8 +93,8 @@ extension TextParser {
                 isExact: operation.isExact)
             return try clause(comparison, comparator, [value], at: start)
         case .distance(let subject, let centre):
-            let turned = Operation(place: place, comparator: comparator, isOpposite: operation.isOpposite)
-            return try near(start, subject, centre, turned, value, isNegated: isNegated)
+            let mirroredOperation = Operation(place: place, comparator: comparator, isOpposite: operation.isOpposite)
+            return try near(start, subject, centre, mirroredOperation, value, isNegated: isNegated)
         default: throw refused("one side of \(place.name) must be a field of the record", at: rightPlace)
         }
     }
@@ -106,7 +106,7 @@ extension TextParser {
     /// Reads `ANY field == value`, `ANY field IN {…}`, `ANY field BEGINSWITH 'x'`, or `ANY tokenize(…) IN` with `self`
     /// or a field.
     private mutating func any(isNegated: Bool) throws(PredicateError) -> Condition {
-        let start = try take()
+        let start = try advance()
         let subject: Clause.Subject
         switch try operand() {
         case .words(let words): return try search(start, words, all: false, isNegated: isNegated)
@@ -126,7 +126,7 @@ extension TextParser {
 
     /// Reads `ALL tokenize(…) IN` with `self` or a field. In the extended dialect, also reads `ALL field < value`.
     private mutating func all(isNegated: Bool) throws(PredicateError) -> Condition {
-        let start = try take()
+        let start = try advance()
         guard isExtended || token.isKeyword("TOKENIZE") else {
             throw refused(
                 "CloudKit has no ALL: write CONTAINS or NOT … CONTAINS for each value, joined with AND", at: start)
@@ -163,7 +163,7 @@ extension TextParser {
         guard token.isKeyword("CONTAINS") || token.isKeyword("TOKENMATCHES") else {
             throw refused("self can only be searched for words: self CONTAINS 'word'")
         }
-        let all = try take().isKeyword("TOKENMATCHES")
+        let all = try advance().isKeyword("TOKENMATCHES")
         if token.isSign("[") { _ = try options(allowed: "cdl") }
         guard !found.isNegated else { throw refusedNegation(of: "a search for words", at: place) }
         let textPlace = token
@@ -180,7 +180,7 @@ extension TextParser {
         _ start: Token, _ words: [FieldValue], all: Bool, isNegated: Bool
     ) throws(PredicateError) -> Condition {
         guard token.isKeyword("IN") else { throw unexpected("IN") }
-        try take()
+        try advance()
         let place = token
         guard case .subject(let subject) = try operand() else {
             throw refused("write self or a field after IN", at: place)

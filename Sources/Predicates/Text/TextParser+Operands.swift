@@ -14,15 +14,15 @@ extension TextParser {
 
     mutating func operand() throws(PredicateError) -> Operand {
         if let value = token.value {
-            try take()
+            try advance()
             return .value(value)
         }
         switch token.kind {
-        case .argument(isName: false): return Operand(try arguments.literal(for: try take()))
-        case .argument(isName: true): return .subject(subject(try arguments.name(for: try take())))
+        case .argument(isName: false): return Operand(try arguments.literal(for: try advance()))
+        case .argument(isName: true): return .subject(subject(try arguments.name(for: try advance())))
         case .word(let name, isQuoted: true):
             try at(token) { () throws(BrokenRule) in try FieldName.check(name) }
-            try take()
+            try advance()
             return try endingSubject(.field(name))
         case .word(let name, isQuoted: false): return try word(name)
         default: throw unexpected("a field's name")
@@ -33,13 +33,13 @@ extension TextParser {
         if SystemField(inText: name) == nil { try at(token) { () throws(BrokenRule) in try FieldName.check(name) } }
         let upper = name.uppercased()
         if upper == "NULL" || upper == "NIL" {
-            try take()
+            try advance()
             return .nothing
         }
         guard !TextParser.keywords.contains(upper) else {
             throw unexpected("a field's name (a field of that name is written #\(name))")
         }
-        let place = try take()
+        let place = try advance()
         if let function = try function(upper, at: place) { return function }
         return try endingSubject(subject(name))
     }
@@ -49,6 +49,7 @@ extension TextParser {
         return SystemField(inText: name).map { .system($0) } ?? .field(name)
     }
 
+    /// Returns the subject. Throws if the next token shows that the name was the name of a function.
     private func endingSubject(_ subject: Clause.Subject) throws(PredicateError) -> Operand {
         guard token.isSign("(") || token.isSign(":") else { return .subject(subject) }
         throw refused(
@@ -208,7 +209,7 @@ extension TextParser {
     private mutating func selector(_ second: String) throws(PredicateError) {
         try expect(sign: ":")
         guard token.isKeyword(second) else { throw unexpected("'\(second.lowercased()):'") }
-        try take()
+        try advance()
         try expect(sign: ":")
     }
 }

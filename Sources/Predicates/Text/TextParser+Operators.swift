@@ -3,6 +3,7 @@ extension TextParser {
         let place: Token
         /// The operator's comparator; nil for BETWEEN, which stands for two comparisons.
         let comparator: Clause.Comparator?
+        /// Whether the operator is the negation of the comparator: `!=` of `equals`.
         let isOpposite: Bool
         /// Whether the operator has the option `[n]`, which compares strings exactly.
         var isExact = false
@@ -10,14 +11,14 @@ extension TextParser {
 
     mutating func comparisonOperator() throws(PredicateError) -> Operation {
         guard let (comparator, isOpposite) = signOperator ?? wordOperator else { throw refusedOperator() }
-        let place = try take()
+        let place = try advance()
         let isExact = token.isSign("[") ? try options(allowed: "n") : false
         return Operation(place: place, comparator: comparator, isOpposite: isOpposite, isExact: isExact)
     }
 
     /// Reads an operator's options, such as `[n]` or `[cdl]`. Each letter must be in `allowed`.
     mutating func options(allowed: String) throws(PredicateError) -> Bool {
-        let place = try take()
+        let place = try advance()
         guard case .word(let options, isQuoted: false) = token.kind,
             options.lowercased().allSatisfy({ allowed.contains($0) })
         else {
@@ -25,7 +26,7 @@ extension TextParser {
                 "CloudKit has no [c] and no [d]: BEGINSWITH is case-sensitive, all other operators ignore case",
                 at: place)
         }
-        try take()
+        try advance()
         try expect(sign: "]")
         return true
     }
@@ -124,7 +125,7 @@ extension TextParser {
             }
             values.append(try value())
         }
-        try take()
+        try advance()
         return values
     }
 }

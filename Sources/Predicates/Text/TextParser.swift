@@ -55,7 +55,7 @@ struct TextParser {
 
     /// Returns the token and reads the next one.
     @discardableResult
-    mutating func take() throws(PredicateError) -> Token {
+    mutating func advance() throws(PredicateError) -> Token {
         let taken = token
         token = try lexer.next()
         return taken
@@ -63,7 +63,7 @@ struct TextParser {
 
     mutating func expect(sign: String) throws(PredicateError) {
         guard token.isSign(sign) else { throw unexpected("'\(sign)'") }
-        try take()
+        try advance()
     }
 }
 
@@ -77,7 +77,7 @@ extension TextParser {
             guard isExtended else {
                 throw refused("CloudKit has no OR: write IN {…} for one field, or save a subscription for each side")
             }
-            try take()
+            try advance()
             parts.append(try product(isNegated: isNegated, depth: depth))
         }
         return joined(isNegated ? .joined(all: parts) : .joined(any: parts), from: first)
@@ -91,7 +91,7 @@ extension TextParser {
                 throw refused(
                     "NOT can only precede one comparison: NOT (a AND b) would be an OR, and CloudKit has no OR")
             }
-            try take()
+            try advance()
             parts.append(try term(isNegated: isNegated, depth: depth))
         }
         return joined(isNegated ? .joined(any: parts) : .joined(all: parts), from: first)
@@ -106,7 +106,7 @@ extension TextParser {
     private mutating func term(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
         var isNegated = isNegated
         while token.isKeyword("NOT") || token.isSign("!") {
-            try take()
+            try advance()
             isNegated.toggle()
         }
         if token.isSign("(") { return try parentheses(isNegated: isNegated, depth: depth + 1) }
@@ -122,14 +122,14 @@ extension TextParser {
                 code: "predicate.limit", offset: token.offset,
                 reason: "parentheses nested deeper than the limit of \(PredicateLimits.depthMax)")
         }
-        try take()
+        try advance()
         let inner = try sum(isNegated: isNegated, depth: depth)
         try expect(sign: ")")
         return inner
     }
 
     private mutating func constant(isNegated: Bool) throws(PredicateError) -> Condition {
-        let place = try take()
+        let place = try advance()
         if place.isKeyword("TRUEPREDICATE") != isNegated { return .always }
         return never(at: place)
     }

@@ -3,7 +3,7 @@ import GRDB
 extension RecordStore {
     /// CloudKit Web Services: at most 200 records in an answer.
     package static let changesMax = 200
-    /// How many rows one read looks at, including rows of types that the client does not want.
+    /// The maximum number of rows that one read looks at, including rows of types that the client does not want.
     private static let rowsMax = 5_000
 
     /// The records of a zone that changed since a token, in the order of their newest changes.
@@ -87,7 +87,10 @@ extension RecordStore {
 
     // MARK: Tokens
 
+    /// Checks a client's token.
+    ///
     /// - Parameter made: The sequence of the event that made the zone; nil for the default zone and for a database.
+    /// - Returns: The token; for a client without a token, a token at the beginning of the log.
     private func start(
         _ text: String?, _ zone: ZoneKey?, _ database: DatabaseID, madeAt made: Int64?, _ db: Database
     ) throws -> ChangeToken {

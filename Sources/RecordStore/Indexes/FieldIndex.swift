@@ -9,8 +9,8 @@ struct FieldIndex: Hashable, Sendable {
     let subject: Clause.Subject
 }
 
-/// A row of `fieldIndexes`: an index, and how much of it is built. The list consists of the index's entries: a key for
-/// each record.
+/// A row of `fieldIndexes`: an index, and how much of it is built. The index's entries are a list: a key for each record,
+/// in the order of the keys.
 struct FieldList {
     let id: Int64
     let index: FieldIndex
@@ -52,7 +52,7 @@ struct FieldListCache {
         isLoaded = true
     }
 
-    /// Makes the next transaction read the lists again.
+    /// Makes the next ``load(_:)`` read the lists again.
     mutating func reload() { isLoaded = false }
 
     func hasLists(zone: Int64) -> Bool { !byZone.isEmpty && byZone[zone] != nil }
@@ -69,8 +69,8 @@ struct IndexedRecord {
     let fields: [UInt8]
 }
 
-/// A record whose keys are added to the lists. Valid only while its event is applied.
-struct NewEntry {
+/// A record after an event, whose keys are added to the lists. Valid only while the event is applied.
+struct NewRecord {
     let id: Int64
     let type: String
     let system: SystemValues
@@ -79,7 +79,7 @@ struct NewEntry {
 
 extension RecordWriter {
     /// Replaces the keys of a record in the lists of its zone.
-    func reindex(_ zone: ZoneRow, _ old: OldRecord?, _ new: NewEntry?, _ change: ChangeEvent) throws {
+    func reindex(_ zone: ZoneRow, _ old: OldRecord?, _ new: NewRecord?, _ change: ChangeEvent) throws {
         guard let lists = lists.byZone[zone.id] else { return }
         let before = try oldKeys(old, lists)
         for (list, before) in zip(lists, before) {
@@ -94,7 +94,7 @@ extension RecordWriter {
     private func oldKeys(_ old: OldRecord?, _ lists: [FieldList]) throws -> [[UInt8]?] {
         guard let old, let indexed = old.indexed else { return lists.map { _ in nil } }
         return try indexed.fields.withUnsafeBytes { bytes in
-            let fields = try oldParser.parse(bytes)
+            let fields = try oldFieldsParser.parse(bytes)
             return lists.map { $0.key(old.id, old.type, fields, indexed.system) }
         }
     }

@@ -23,7 +23,7 @@ extension RecordStore {
         }
     }
 
-    /// The living records with a DELETE_SELF reference to a record. They are deleted when the record is deleted.
+    /// The living records with a DELETE_SELF reference to the record. They must be deleted after the record is deleted.
     package func dependents(
         of name: String, in zone: ZoneKey, of database: DatabaseID, limit: Int = 1_000
     ) throws(RecordReadError) -> [RecordAddress] {

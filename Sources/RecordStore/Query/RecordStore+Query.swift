@@ -19,23 +19,24 @@ extension RecordStore {
             start = QueryMarker.position(marker, of: query, in: database)
             guard start != nil else { throw .badQuery(.marker) }
         }
-        var lacking: [FieldIndex] = []
+        var missingIndexes: [FieldIndex] = []
         let page = try readForClient { db in
             let zones = try StoredZone.searched(by: query.zones, in: database, db)
             let run = try QueryRun(query, zones, after: start, now: now.microseconds / 1_000, searchLimits, db)
-            lacking = run.lacking
+            missingIndexes = run.missingIndexes
             return try run.page(in: database, db)
         }
-        want(lacking)
+        request(missingIndexes)
         return page
     }
 
-    private static let wantedMax = 1_000
+    private static let wantedIndexesMax = 1_000
 
-    private func want(_ indexes: [FieldIndex]) {
+    /// Asks the writer to build indexes.
+    private func request(_ indexes: [FieldIndex]) {
         guard !indexes.isEmpty else { return }
-        wanted.withLock { wanted in
-            for index in indexes where wanted.count < RecordStore.wantedMax { wanted.insert(index) }
+        wantedIndexes.withLock { wanted in
+            for index in indexes where wanted.count < RecordStore.wantedIndexesMax { wanted.insert(index) }
         }
     }
 }
@@ -46,7 +47,7 @@ private struct QueryRun {
     let zones: [Int64: ZoneKey]
     let positions: [RecordPosition]
     /// Indexes that would have made the query faster.
-    private(set) var lacking: [FieldIndex] = []
+    private(set) var missingIndexes: [FieldIndex] = []
 
     init(
         _ query: RecordQuery, _ zones: [StoredZone], after start: RecordPosition?, now: Int64, _ limits: SearchLimits,
@@ -58,7 +59,7 @@ private struct QueryRun {
         var test = RecordTest(query, now: now)
         for zone in zones where !query.predicate.isNever {
             var search = try ZoneSearch(query, zone: zone.id, now: now, limits, db)
-            lacking += try search.run(with: &test, into: &found)
+            missingIndexes += try search.run(with: &test, into: &found)
         }
         positions = found.positions
     }

@@ -90,8 +90,8 @@ enum SortReader {
         guard case .field = subject, let place = FieldView(value: location["value"] ?? location).coordinate else {
             throw QueryRefusal(
                 "query.sort", at: "\(path).relativeLocation",
-                "relativeLocation must be {\"value\":{\"latitude\":…,\"longitude\":…}}, and the descriptor must have a "
-                    + "fieldName")
+                "relativeLocation is not {\"value\":{\"latitude\":…,\"longitude\":…}}, or the descriptor names a system "
+                    + "field; give a location, and the fieldName of a field of the app")
         }
         return Circle(latitude: place.latitude, longitude: place.longitude, radius: 0)
     }

@@ -5,8 +5,8 @@ import Predicates
 package struct SearchLimits: Sendable {
     /// A query that looks at more rows than this asks for an index.
     var rowsWithoutIndex = 1_000
-    /// Up to this number, the records that an index finds are sorted in memory, even if another index has the wanted
-    /// order.
+    /// Up to this number, the records that an index on a compared field finds are sorted in memory, even if another
+    /// index has the wanted order.
     var rowsToSort = 2_000
     /// How many record IDs a search may keep in memory. An index on a compared field is not used if it leaves more
     /// records than this.
@@ -32,7 +32,9 @@ struct ZoneSearch {
         lists = Dictionary(known.map { ($0.index.subject, $0.id) }) { first, _ in first }
     }
 
-    /// - Returns: The indexes that would have made the search faster.
+    /// Looks for matching records, and offers their positions to `found`.
+    ///
+    /// - Returns: The indexes that would have made the search faster; empty if the search looked at few rows.
     mutating func run(with test: inout RecordTest, into found: inout FirstPositions) throws -> [FieldIndex] {
         let candidates = try narrowest()
         if let list = sortList, candidates.map({ $0.count > limits.rowsToSort }) ?? true {
@@ -42,7 +44,7 @@ struct ZoneSearch {
         } else {
             try scan(&test, &found)
         }
-        return examined > limits.rowsWithoutIndex ? missing : []
+        return examined > limits.rowsWithoutIndex ? missingIndexes : []
     }
 
     // MARK: Indexes
@@ -53,7 +55,8 @@ struct ZoneSearch {
         return lists[first.subject]
     }
 
-    private var missing: [FieldIndex] {
+    /// The indexes that this search could use, but that do not exist or are not complete.
+    private var missingIndexes: [FieldIndex] {
         var subjects = query.predicate.clauses.filter { KeyRange.ranges($0, now: now) != nil }.map(\.subject)
         if let first = query.sort.first, first.centre == nil { subjects.append(first.subject) }
         return subjects.filter { lists[$0] == nil }.map {
@@ -149,9 +152,9 @@ struct ZoneSearch {
         }
     }
 
-    /// The entry after which reading the index begins. With one sort key, it is the marker's entry. With more sort
-    /// keys, reading begins before all entries with the marker's first key, because the other keys may put their
-    /// records after the marker.
+    /// The entry after which reading the index begins. Without a marker, reading begins at the first entry. With one
+    /// sort key, it begins after the marker's entry. With more sort keys, it begins before all entries with the marker's
+    /// first key, because the other keys may put the records of these entries after the marker.
     private func walkStart(_ start: RecordPosition?, _ isAscending: Bool) -> ([UInt8], Int64) {
         guard let start else { return isAscending ? ([], .min) : ([0xFF], .max) }
         guard query.sort.count > 1 else { return (start.keys[0], start.id) }

@@ -38,8 +38,8 @@ package struct RecordDictionaries: ~Copyable {
     private mutating func appendLiving(_ record: StoredRecord, _ fields: [UInt8], to buffer: inout ByteBuffer) {
         buffer.append(.recordType, record.type)
         buffer.append(member: .fields)
-        let needsAddresses = record.hasAssets && assetURL != nil
-        fields.withUnsafeBytes { append(fields: $0, needsAddresses, to: &buffer) }
+        let needsAssetURLs = record.hasAssets && assetURL != nil
+        fields.withUnsafeBytes { append(fields: $0, needsAssetURLs, to: &buffer) }
         buffer.append("pluginFields", raw: "{}")
         record.system.append(to: &buffer)
         buffer.append("deleted", false)
@@ -47,9 +47,9 @@ package struct RecordDictionaries: ~Copyable {
     }
 
     private mutating func append(
-        fields: UnsafeRawBufferPointer, _ needsAddresses: Bool, to buffer: inout ByteBuffer
+        fields: UnsafeRawBufferPointer, _ needsAssetURLs: Bool, to buffer: inout ByteBuffer
     ) {
-        guard desiredKeys != nil || numbersAsStrings || needsAddresses else { return buffer.append(fields) }
+        guard desiredKeys != nil || numbersAsStrings || needsAssetURLs else { return buffer.append(fields) }
         do {
             let parsed = try parser.parse(fields)
             buffer.object { buffer in
@@ -58,7 +58,7 @@ package struct RecordDictionaries: ~Copyable {
                     append(field: field, to: &buffer)
                 }
             }
-        } catch { preconditionFailure("fields that no longer parse: \(error)") }
+        } catch { preconditionFailure("the stored fields of a record are not JSON: \(error)") }
     }
 
     private func isDesired(_ name: JSONValue) -> Bool {

@@ -15,13 +15,13 @@ struct ChangeEvent {
     var milliseconds: Int64 { now.microseconds / 1_000 }
 
     /// - Throws: ``RecordStoreError/badEvent(sequence:reason:)`` if the event does not have the member.
-    func needed(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
+    func required(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
         guard let value = (object ?? event)[member] else { throw bad("\(member) is missing") }
         return value
     }
 
-    func neededText(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
-        let value = try needed(member, in: object)
+    func requiredText(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
+        let value = try required(member, in: object)
         guard value.isString else { throw bad("\(member) is not a string") }
         return value
     }
@@ -43,7 +43,7 @@ struct ChangeEvent {
         return [.int(milliseconds), .json(origin?[.user] ?? event[.owner]), .json(origin?[.device])]
     }
 
-    func applied(_ request: String, _ type: JSONValue, _ saved: StoredRecord?) -> AppliedRequest {
+    func appliedRequest(_ request: String, type: JSONValue, saved: StoredRecord?) -> AppliedRequest {
         let record = event[.record]
         let name =
             record?[.recordName] ?? event[.subscription]?[.subscriptionID] ?? event[.subscriptionID] ?? event[.device]

@@ -6,14 +6,14 @@ extension RecordWriter {
     // MARK: Zones
 
     func saveZone(_ change: ChangeEvent) throws {
-        let zoneID = try change.needed(.zoneID)
+        let zoneID = try change.required(.zoneID)
         if let owner = change.event[.owner] { try rowCache.account(owner, of: change.event, change.db) }
         _ = try rowCache.zone(zoneID, of: change.event, madeBy: change.sequence, change.db)
     }
 
-    /// The zone's records stay in the tables until ``work(rowsMax:)`` removes them; no read finds them.
+    /// The zone's records stay in the tables until ``doMaintenance(rowsMax:)`` removes them; no read finds them.
     func deleteZone(_ change: ChangeEvent) throws {
-        let zoneID = try change.needed(.zoneID)
+        let zoneID = try change.required(.zoneID)
         guard let zone = try rowCache.livingZone(zoneID, of: change.event, change.db) else { return }
         rowCache.forget(zone: zone.id)
         hasDeleted = true
@@ -31,21 +31,21 @@ extension RecordWriter {
     // MARK: Subscriptions and devices
 
     func saveSubscription(_ change: ChangeEvent) throws {
-        let subscription = try change.needed(.subscription)
+        let subscription = try change.required(.subscription)
         let account = try account(of: change)
         try change.db.prepared(
             "INSERT OR REPLACE INTO subscriptions(account, scope, id, sequence, body) VALUES (?, ?, ?, ?, ?)"
         ).run([
-            .int(account), .json(try change.neededText(.database)),
-            .json(try change.neededText(.subscriptionID, in: subscription)), .sequence(change.sequence),
+            .int(account), .json(try change.requiredText(.database)),
+            .json(try change.requiredText(.subscriptionID, in: subscription)), .sequence(change.sequence),
             .utf8(subscription.raw),
         ])
     }
 
     func deleteSubscription(_ change: ChangeEvent) throws {
         try change.db.prepared("DELETE FROM subscriptions WHERE account = ? AND scope = ? AND id = ?").run([
-            .int(try account(of: change)), .json(try change.neededText(.database)),
-            .json(try change.neededText(.subscriptionID)),
+            .int(try account(of: change)), .json(try change.requiredText(.database)),
+            .json(try change.requiredText(.subscriptionID)),
         ])
     }
 
@@ -55,20 +55,20 @@ extension RecordWriter {
             INSERT OR REPLACE INTO devices(account, name, sequence, transport, token, topic) VALUES (?, ?, ?, ?, ?, ?)
             """
         ).run([
-            .int(try account(of: change)), .json(try change.neededText(.device)), .sequence(change.sequence),
-            .json(try change.neededText(.transport)), .json(try change.neededText(.token)),
+            .int(try account(of: change)), .json(try change.requiredText(.device)), .sequence(change.sequence),
+            .json(try change.requiredText(.transport)), .json(try change.requiredText(.token)),
             .json(change.event[.topic]),
         ])
     }
 
     func unregister(_ change: ChangeEvent) throws {
         try change.db.prepared("DELETE FROM devices WHERE account = ? AND name = ?").run([
-            .int(try account(of: change)), .json(try change.neededText(.device)),
+            .int(try account(of: change)), .json(try change.requiredText(.device)),
         ])
     }
 
     private func account(of change: ChangeEvent) throws -> Int64 {
-        try rowCache.account(try change.neededText(.user), of: change.event, change.db)
+        try rowCache.account(try change.requiredText(.user), of: change.event, change.db)
     }
 }
 

@@ -14,8 +14,8 @@ extension RecordWriter {
     }
 
     func save(_ change: ChangeEvent) throws {
-        let record = try change.needed(.record)
-        let type = try change.neededText(.recordType, in: record)
+        let record = try change.required(.record)
+        let type = try change.requiredText(.recordType, in: record)
         let zone = try rowCache.zone(record[.zoneID], of: change.event, madeBy: change.sequence, change.db)
         changedZones[zone.id] = change.sequence
         try rememberUsers(of: change)
@@ -36,8 +36,8 @@ extension RecordWriter {
 
     /// The record that an event has just saved.
     func saved(_ change: ChangeEvent) throws -> StoredRecord? {
-        let record = try change.needed(.record)
-        let name = try change.neededText(.recordName, in: record)
+        let record = try change.required(.record)
+        let name = try change.requiredText(.recordName, in: record)
         let key = ZoneKey(record[.zoneID])
         guard let zone = try rowCache.livingZone(record[.zoneID], of: change.event, change.db),
             let database = DatabaseID(of: change.event)
@@ -48,7 +48,7 @@ extension RecordWriter {
     }
 
     private func find(_ record: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent) throws -> OldRecord? {
-        let name = try change.neededText(.recordName, in: record)
+        let name = try change.requiredText(.recordName, in: record)
         let isIndexed = lists.hasLists(zone: zone.id)
         return try change.statements.findRecord.first([.int(zone.id), .json(name)]) { row in
             let found = RecordRow(row: row)
@@ -63,7 +63,7 @@ extension RecordWriter {
     private func insert(_ record: JSONValue, _ type: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent) throws {
         let (id, fields) = (Int64(change.sequence), record[.fields])
         let links = RecordLinks(of: fields, in: zone)
-        let name = try change.neededText(.recordName, in: record)
+        let name = try change.requiredText(.recordName, in: record)
         try change.statements.insertRecord.run(
             [.int(id), .int(zone.id), .json(name), .json(type), .int(id)] + change.stampValues + change.stampValues
                 + [record.othersValue, record.fieldsValue, .int(links.kinds.rawValue)])
@@ -74,7 +74,7 @@ extension RecordWriter {
         guard lists.hasLists(zone: zone.id) else { return }
         let system = SystemValues(
             name: name.string ?? "", sequence: change.sequence, created: change.stamp, modified: change.stamp)
-        try reindex(zone, nil, NewEntry(id: id, type: type.string ?? "", system: system, fields: fields), change)
+        try reindex(zone, nil, NewRecord(id: id, type: type.string ?? "", system: system, fields: fields), change)
     }
 
     private func update(_ old: OldRecord, _ record: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent) throws {
@@ -88,7 +88,7 @@ extension RecordWriter {
         try add(links, of: old.id, in: zone, broken: broken, change)
         guard var system = old.indexed?.system else { return }
         (system.sequence, system.modified) = (change.sequence, change.stamp)
-        try reindex(zone, old, NewEntry(id: old.id, type: old.type, system: system, fields: fields), change)
+        try reindex(zone, old, NewRecord(id: old.id, type: old.type, system: system, fields: fields), change)
     }
 
     /// Removes the row of a record that is created again: a deleted record, or a record whose type changes.
@@ -101,7 +101,7 @@ extension RecordWriter {
     /// A delete changes no record if the record does not exist or the event names another type. Ingest follows the same
     /// rule.
     func delete(_ change: ChangeEvent) throws {
-        let record = try change.needed(.record)
+        let record = try change.required(.record)
         try rememberUsers(of: change)
         guard let zone = try rowCache.livingZone(record[.zoneID], of: change.event, change.db),
             let old = try find(record, zone, change), !old.isDeleted,
@@ -112,7 +112,7 @@ extension RecordWriter {
         try removeLinks(of: old, change)
         try reindex(zone, old, nil, change)
         try change.statements.markRecordDeleted.run([.sequence(change.sequence)] + change.stampValues + [.int(old.id)])
-        let target = RecordTarget.bytes(zone.targetPrefix, try change.neededText(.recordName, in: record))
+        let target = RecordTarget.bytes(zone.targetPrefix, try change.requiredText(.recordName, in: record))
         try change.statements.breakReferences.run([.int(zone.database), .blob(target)])
     }
 }

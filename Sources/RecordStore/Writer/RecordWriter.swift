@@ -4,13 +4,13 @@ import Glibc
 import JSON
 import Time
 
-/// Applies the events of the changes log to a store. Only one writer may exist for a store; it belongs to one thread.
+/// Applies the events of the changes log to a store. A store must have only one writer, which belongs to one thread.
 package final class RecordWriter {
     let store: RecordStore
     private var parser = JSONParser(limits: StoredJSON.limits)
     /// Parses the fields that a record had before an event.
-    var oldParser = JSONParser(limits: StoredJSON.limits)
-    private var prepared: WriterStatements?
+    var oldFieldsParser = JSONParser(limits: StoredJSON.limits)
+    private var cachedStatements: WriterStatements?
     var rowCache = RowCache()
     var lists = FieldListCache()
     /// The sequence of the newest change of each zone that this transaction changes, by the zone's ID.
@@ -24,9 +24,10 @@ package final class RecordWriter {
     /// Applies events in one transaction: after an error, or a crash, none of them is applied.
     ///
     /// Events that the store has applied before are skipped, so a batch may be given again. An empty store accepts a
-    /// log whose first events were removed; it then refuses change tokens that are older than the log's first event.
+    /// log whose first events were removed. The store then refuses change tokens that are older than the log's first
+    /// event.
     ///
-    /// - Returns: The events that name a request, in order, without the skipped ones.
+    /// - Returns: The events of known types that name a request, in order, without the skipped events.
     /// - Throws: ``RecordStoreError``; after a gap in the events ``RecordStoreError/missingEvents(applied:first:)``.
     package func apply(_ batches: [EventBatch]) throws(RecordStoreError) -> [AppliedRequest] {
         try transaction { db in
@@ -53,14 +54,14 @@ package final class RecordWriter {
 
     /// Closes the store.
     package func close() throws(RecordStoreError) {
-        prepared = nil
+        cachedStatements = nil
         try store.close()
     }
 
     func statements(_ db: Database) throws -> WriterStatements {
-        if let prepared { return prepared }
+        if let cachedStatements { return cachedStatements }
         let made = try WriterStatements(db)
-        prepared = made
+        cachedStatements = made
         return made
     }
 }
@@ -147,6 +148,6 @@ extension RecordWriter {
         }
         guard let request = change.event[.request]?.string else { return }
         let saved = type.equals(EventName.recordSave) ? try self.saved(change) : nil
-        requests.append(change.applied(request, type, saved))
+        requests.append(change.appliedRequest(request, type: type, saved: saved))
     }
 }

@@ -3,23 +3,23 @@ import GRDB
 /// The statements of the writer, prepared once. Looking a statement up by its text would take longer than running some
 /// of them.
 struct WriterStatements {
-    let findRecord: Prepared
-    let insertRecord: Prepared
-    let updateRecord: Prepared
-    let markRecordDeleted: Prepared
-    let removeRecord: Prepared
-    let breakReferences: Prepared
-    let restoreReferences: Prepared
-    let addReference: Prepared
-    let brokenTargets: Prepared
-    let removeReferences: Prepared
-    let addAsset: Prepared
-    let removeAssets: Prepared
-    let addEntry: Prepared
-    let removeEntry: Prepared
+    let findRecord: PreparedStatement
+    let insertRecord: PreparedStatement
+    let updateRecord: PreparedStatement
+    let markRecordDeleted: PreparedStatement
+    let removeRecord: PreparedStatement
+    let breakReferences: PreparedStatement
+    let restoreReferences: PreparedStatement
+    let addReference: PreparedStatement
+    let brokenTargets: PreparedStatement
+    let removeReferences: PreparedStatement
+    let addAsset: PreparedStatement
+    let removeAssets: PreparedStatement
+    let addEntry: PreparedStatement
+    let removeEntry: PreparedStatement
 
     init(_ db: Database) throws {
-        func make(_ sql: String) throws -> Prepared { Prepared(try db.makeStatement(sql: sql)) }
+        func make(_ sql: String) throws -> PreparedStatement { PreparedStatement(try db.makeStatement(sql: sql)) }
         findRecord = try make("SELECT \(RecordRow.sql) FROM records WHERE zone = ? AND name = ?")
         insertRecord = try make(
             "INSERT INTO records(\(RecordRow.sql)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")

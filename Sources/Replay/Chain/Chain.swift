@@ -25,7 +25,7 @@ package final class Chain {
     }
 
     private let source: ChainNode
-    private var events: EventReader
+    private var eventReader: EventReader
     private var line: UInt64 = 0
     private var time = Instant.epoch
 
@@ -38,7 +38,7 @@ package final class Chain {
         let factory = MachineFactory(registry: registry)
         let stages = stages ?? Set(file.stagesInOrder.map(\.name))
         source = try ChainNode(file.sourceStage, of: file, stages, factory, seed: file.seed ?? seed, upstream: nil)
-        events = EventReader.atDoor()
+        eventReader = EventReader.atDoor()
     }
 
     /// Sends one command at its `"time"`, or at the previous command's time if it has no `"time"`.
@@ -65,7 +65,7 @@ package final class Chain {
         return source.events.count > count
     }
 
-    /// Asks the stage that writes `log` to explain its next input event, in its present state.
+    /// Asks the stage that writes `log` to explain its next input event, in its current state.
     package func explain(
         _ event: String, sequence: UInt64, at now: Instant, by log: String, for subject: ExplainedSubject
     ) throws -> [Explanation] {
@@ -74,13 +74,13 @@ package final class Chain {
         }
     }
 
-    /// Serves every deadline up to `moment`.
+    /// Wakes the stages for every deadline up to `moment`.
     package func advance(to moment: Instant) throws {
         time = max(time, moment)
         try source.advance(to: time)
     }
 
-    /// Serves every deadline, as `belfry run` does at the end of its input.
+    /// Wakes the stages for every deadline, as `belfry run` does at the end of its input.
     package func finish() throws { try advance(to: .distantFuture) }
 
     /// The events of a log so far.
@@ -101,7 +101,7 @@ package final class Chain {
     private func moment(of line: UnsafeRawBufferPointer) throws -> Instant? {
         var out = Outbox()
         var moment: Instant?
-        if let event = events.read(line, sequence: self.line, into: &out) {
+        if let event = eventReader.read(line, sequence: self.line, into: &out) {
             moment = VirtualTime.of(event, after: time, into: &out)
         }
         if let rejected = out.takeRejections().first {

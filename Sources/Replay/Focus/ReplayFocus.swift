@@ -20,7 +20,7 @@ package struct ReplayFocus: Hashable, Sendable {
     package init(_ subject: Subject, _ name: String) { (self.subject, self.name) = (subject, ExactText(name)) }
 
     /// This focus, extended to the effects of the record's changes. Reads the source's log.
-    package func following(_ recorded: RecordedPipeline) throws -> ReplayFocus {
+    package func followingEffects(in recorded: RecordedPipeline) throws -> ReplayFocus {
         guard subject == .record, let source = recorded.stages.first(where: \.isSource) else { return self }
         var focus = self
         let reader = try EventLogReader(directory: source.log.directory, from: .beginning)

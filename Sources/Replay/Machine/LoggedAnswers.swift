@@ -7,7 +7,7 @@ final class LoggedAnswers: AnswerSource {
     private let log: String
     private var reader: EventLogReader
     private let answers: RecordedAnswers
-    private var part = BatchAnswers(handsOut: true)
+    private var part = BatchAnswers(leavesUnanswered: true)
     /// The last event that was read.
     private var last: UInt64
 
@@ -34,10 +34,10 @@ final class LoggedAnswers: AnswerSource {
             found += answers.read(batch, after: last)
             last = max(last, batch.header.nextSequence - 1)
         }
-        part = BatchAnswers(found, handsOut: header?.cursor.hasUnansweredPushes ?? false)
+        part = BatchAnswers(found, leavesUnanswered: header?.cursor.hasUnansweredPushes ?? false)
     }
 
-    func answer(to delivery: Delivery) -> TransportAnswer? { part.atOnce(delivery.id) }
+    func answer(to delivery: Delivery) -> TransportAnswer? { part.takeImmediateAnswer(to: delivery.id) }
 
-    func takeLater() -> [TransportAnswer] { part.takeRest() }
+    func takeLaterAnswers() -> [TransportAnswer] { part.takeLaterAnswers() }
 }

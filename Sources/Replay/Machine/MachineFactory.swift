@@ -67,8 +67,8 @@ package struct MachineFactory: Sendable {
 extension RecordedStage {
     /// The settings that the stage ran with, from the file beside its log.
     ///
-    /// A log without that file was written before Belfry recorded settings. Then the pipeline file's settings apply to
-    /// the whole log.
+    /// A log without that file was written before Belfry recorded settings. For such a log of a built-in stage, the
+    /// pipeline file's settings apply to the whole log.
     package func settingsHistory() throws -> SettingsHistory {
         let history = try SettingsHistory(logDirectory: log.directory)
         guard history.entries.isEmpty, stage.command.isEmpty else { return history }

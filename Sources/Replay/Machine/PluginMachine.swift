@@ -22,9 +22,9 @@ final class PluginMachine: StageMachine {
     private let poller = ZMQPoller()
     private let program: PluginProgram
     private let message = ZMQMultipart()
-    private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
+    private var frameParser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     /// Checks the plugin's outputs with the same limits as the host.
-    private var events = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
+    private var eventReader = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
     private var peer: [UInt8]?
 
     init(_ stage: PipelineStage, context: StageContext, answerTimeout: Duration) throws {
@@ -45,15 +45,17 @@ final class PluginMachine: StageMachine {
         try send([LinkFrame.batch(first: first, count: count, now: now), Array(lines)])
         let reply = try next(doing: "answer the events \(first) to \(last)")
         guard reply.type == "outputs", reply.through == last else {
-            throw failure("sent \(reply.type ?? "no type") in place of outputs through \(last)")
+            let sent = reply.type.map { "`\($0)`" + (reply.through.map { " through \($0)" } ?? "") }
+            throw failure("sent \(sent ?? "a frame without `type`"); expected `outputs` through \(last)")
         }
         if message.count > 2 { pass(message[2], last) }
         output.mark(last, at: now)
     }
 
     private func open(after: UInt64) throws {
-        guard try next(doing: "open the link in BELFRY_LINK").type == "open" else {
-            throw failure("did not send open first")
+        let first = try next(doing: "open the link in BELFRY_LINK").type
+        guard first == "open" else {
+            throw failure("sent \(first.map { "`\($0)`" } ?? "a frame without `type`") first; expected `open`")
         }
         peer = message.bytes(at: 0)
         try send([LinkFrame.welcome(log: context.upstreamName, identity: context.upstream, last: after, after: after)])
@@ -72,16 +74,16 @@ final class PluginMachine: StageMachine {
             guard .now < limit else { throw failure("did not \(doing) within \(answerTimeout)") }
             _ = try poller.poll(timeoutMilliseconds: 50)
         }
-        guard message.count >= 2 else { throw failure("sent a message without a frame") }
+        guard message.count >= 2 else { throw failure("sent a message without a control frame") }
         do throws(JSONError) {
-            let control = try frames.parse(message[1])
+            let control = try frameParser.parse(message[1])
             return (control.text(.type), control.natural("through"))
         } catch { throw failure("sent a control frame that is not JSON: \(error)") }
     }
 
     private func pass(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
         for line in Lines(lines) {
-            if let event = events.read(line, sequence: through, into: &output.outbox) { output.outbox.pass(event) }
+            if let event = eventReader.read(line, sequence: through, into: &output.outbox) { output.outbox.pass(event) }
         }
     }
 

@@ -16,10 +16,10 @@ protocol StageMachine: AnyObject {
     /// When the stage wants to be woken.
     var deadline: Instant? { get }
 
-    /// Serves every deadline up to `now`, then feeds events of one upstream batch, numbered from `first` on.
+    /// Wakes the stage for every deadline up to `now`, then feeds events of one upstream batch, numbered from `first` on.
     func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws
 
-    /// Serves every deadline up to `time`, each at its own time, and moves the clock to `time`.
+    /// Wakes the stage for every deadline up to `time`, each at its own time, and moves the clock to `time`.
     func advance(to time: Instant) throws
 
     /// Skips the answers in the stage's own log that the machine's first state already includes.
@@ -42,20 +42,20 @@ extension StageMachine {
 
 /// A machine's outputs since the last ``removeAll()``, and which input led to each.
 package final class MachineOutput {
-    /// Where the output of one input ends.
+    /// Where the output of one input, wake or answer ends.
     package struct Mark: Hashable, Sendable {
-        /// The input's sequence in the upstream log; nil for a wake.
+        /// The input's sequence in the upstream log; nil for a wake or an answer.
         package var input: UInt64?
-        /// The stage's time after the input.
+        /// The stage's time after the input, wake or answer.
         package var now: Instant
-        /// The number of bytes from the beginning of the output to the end of this input's output.
+        /// The number of bytes from the beginning of the output to this end.
         package var bytes: Int
-        /// The number of events from the beginning of the output to the end of this input's output.
+        /// The number of events from the beginning of the output to this end.
         package var events: Int
     }
 
     package var outbox = Outbox()
-    /// One mark for each input that led to events, in order.
+    /// One mark for each input, wake or answer that led to events, in order.
     package internal(set) var marks: [Mark] = []
     /// The stage's pushes; empty unless ``keepsDeliveries``.
     package internal(set) var deliveries: [Delivery] = []
@@ -109,13 +109,13 @@ package protocol AnswerSource: AnyObject {
     func answer(to delivery: Delivery) throws -> TransportAnswer?
 
     /// Returns and removes the answers that the stage gets at the end of the batch, in order.
-    func takeLater() throws -> [TransportAnswer]
+    func takeLaterAnswers() throws -> [TransportAnswer]
 }
 
 extension AnswerSource {
     package func skip(through sequence: UInt64) throws {}
     package func begin(_ header: BatchHeader?) throws {}
-    package func takeLater() throws -> [TransportAnswer] { [] }
+    package func takeLaterAnswers() throws -> [TransportAnswer] { [] }
 }
 
 /// Accepts every push.

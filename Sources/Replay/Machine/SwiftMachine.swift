@@ -8,8 +8,8 @@ import Time
 final class SwiftMachine<S: Stage>: StageMachine {
     let output = MachineOutput()
     var clock: StageClock<S>
-    private var events: EventReader
-    private var recalled = EventReader(limits: EventReader.linkLimits)
+    private var eventReader: EventReader
+    private var recallReader = EventReader(limits: EventReader.linkLimits)
     private let answers: any AnswerSource
     private let settings: S.Settings
     private let context: StageContext
@@ -23,7 +23,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
         (self.settings, self.context, self.history) = (settings, context, history)
         periods = try SettingsPeriods(S.snapshotVersion == nil ? nil : history, else: settings)
         clock = StageClock(try S(periods.first, context: context))
-        events = S.isSource ? .atDoor() : EventReader(limits: EventReader.linkLimits)
+        eventReader = S.isSource ? .atDoor() : EventReader(limits: EventReader.linkLimits)
         self.answers = answers
     }
 
@@ -35,7 +35,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
         while !run.lines.isAtEnd {
             while let settings = periods.next(beforeEvent: run.next) { try clock.adopt(settings, context: context) }
             run.last = periods.lastEvent
-            try clock.receive(&run, at: now, &events, &output.outbox, &output.marks, pushes)
+            try clock.receive(&run, at: now, &eventReader, &output.outbox, &output.marks, pushes)
         }
     }
 
@@ -51,7 +51,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
     func begin(_ header: BatchHeader?) throws { try answers.begin(header) }
 
     func settle() throws {
-        for answer in try answers.takeLater() { receive(answer) }
+        for answer in try answers.takeLaterAnswers() { receive(answer) }
     }
 
     func receive(_ answer: TransportAnswer) {
@@ -63,7 +63,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
     func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) {
         var sequence = first
         for line in Lines(lines) {
-            if let event = recalled.read(line, sequence: sequence, into: &output.outbox) {
+            if let event = recallReader.read(line, sequence: sequence, into: &output.outbox) {
                 clock.recall(event, at: now)
             }
             sequence += 1
@@ -108,12 +108,12 @@ private struct PushAnswering {
 extension StageClock {
     /// Feeds the events that the current settings apply to.
     fileprivate mutating func receive(
-        _ run: inout EventRun, at time: Instant, _ events: inout EventReader, _ outbox: inout Outbox,
+        _ run: inout EventRun, at time: Instant, _ eventReader: inout EventReader, _ outbox: inout Outbox,
         _ marks: inout [MachineOutput.Mark], _ pushes: PushAnswering
     ) throws {
         while run.next <= run.last, let line = run.lines.next() {
             if isDue(at: time) { try wake(through: time, &outbox, pushes) }
-            if let event = events.read(line, sequence: run.next, into: &outbox) {
+            if let event = eventReader.read(line, sequence: run.next, into: &outbox) {
                 receive(event, at: time, into: &outbox)
             }
             if !outbox.deliveries.isEmpty { try answer(&outbox, pushes) }

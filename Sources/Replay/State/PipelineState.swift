@@ -83,13 +83,15 @@ package struct PipelineState: Sendable {
         return sequence
     }
 
+    /// - Returns: A machine with the stage's state at the moment, and the last event of the stage's own log by then; 0 for
+    ///   a source.
     func machine(of stage: RecordedStage, at target: StageTarget) throws -> (any StatefulMachine, UInt64) {
         guard let machine = try factory.machine(for: stage) as? any StatefulMachine else {
             throw ReplayError.unsupported("stage \(stage.name) is a program, and only the program can show its state")
         }
         let search = try SnapshotSearch(stage, factory.stageType(stage.stage))
         let start = try search?.restore(machine, where: { isWanted($0, target) }, problem: problem) ?? .beginning
-        try check(stage, start)
+        try checkInput(of: stage, after: start)
         if stage.isSource {
             try recall(stage, machine, after: start.cursor, to: target)
             return (machine, 0)
@@ -99,7 +101,7 @@ package struct PipelineState: Sendable {
         return (machine, approach.sequence)
     }
 
-    private func check(_ stage: RecordedStage, _ start: StageStart) throws(ReplayError) {
+    private func checkInput(of stage: RecordedStage, after start: StageStart) throws(ReplayError) {
         let upstream = stage.upstream ?? stage.log
         guard upstream.firstSequence <= start.cursor + 1 else {
             throw .trimmed(log: upstream.name, first: upstream.firstSequence)
@@ -108,7 +110,7 @@ package struct PipelineState: Sendable {
 
     private func isWanted(_ header: SnapshotHeader, _ target: StageTarget) -> Bool {
         switch target {
-        // A snapshot that includes the last event may also include deadlines that were served after it.
+        // A snapshot that includes the last event may also include later wakes.
         case .input(let last): header.position < last
         case .time(let time): header.now <= time
         case .end: true
@@ -121,7 +123,7 @@ package struct PipelineState: Sendable {
         let feed = try UpstreamFeed(log: stage.log.directory, from: start + 1)
         let last = if case .input(let last) = target { last } else { UInt64.max }
         let time = if case .time(let time) = target { time } else { Instant.distantFuture }
-        while let run = try feed.run(through: last, until: time) {
+        while let run = try feed.nextRun(through: last, until: time) {
             machine.recall(run.lines, first: run.first, at: run.now)
             machine.output.removeAll()
         }

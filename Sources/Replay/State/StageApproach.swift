@@ -23,13 +23,13 @@ struct StageApproach {
         feed = try recorded.feed(from: start.cursor + 1)
         own = try recorded.ownReader(after: start)
         try machine.skip(through: start.sequence)
-        try step()
+        try beginNextBatch()
     }
 
     mutating func run(to target: StageTarget) throws {
         while let header, isBefore(target, header) {
             while let action = past.next(fedThrough: fed), action != .readBatch { try perform(action) }
-            try step()
+            try beginNextBatch()
         }
         let end = header == nil ? recorded.lastSafeInput(after: past.cursor) : .max
         switch target {
@@ -43,13 +43,13 @@ struct StageApproach {
         switch action {
         case .feed(let last):
             try feed(through: last, until: .distantFuture)
-            // The upstream's log may have lost its last events.
+            // Also if the upstream's log has lost its last events; otherwise the loop would ask for them forever.
             fed = last
         case .advance(let now): try machine.advance(to: now)
         case .settle: try machine.settle()
         case .readBatch: break
         }
-        count()
+        countOutputs()
     }
 
     private func isBefore(_ target: StageTarget, _ header: BatchHeader) -> Bool {
@@ -60,20 +60,20 @@ struct StageApproach {
         }
     }
 
-    private mutating func step() throws {
+    private mutating func beginNextBatch() throws {
         header = try own.nextHeader()
         try machine.begin(header)
         past.begin(header)
     }
 
     private mutating func feed(through last: UInt64, until time: Instant) throws {
-        while let run = try feed.run(through: last, until: time) {
+        while let run = try feed.nextRun(through: last, until: time) {
             try machine.receive(run.lines, first: run.first, at: run.now)
-            count()
+            countOutputs()
         }
     }
 
-    private mutating func count() {
+    private mutating func countOutputs() {
         sequence += UInt64(machine.output.count)
         machine.output.removeAll()
     }

@@ -29,7 +29,7 @@ protocol StatefulMachine: RestorableMachine {
     /// The state in snapshot form.
     func state() -> [UInt8]
 
-    /// Asks the stage, in its present state, to explain an event to a subject.
+    /// Asks the stage, in its current state, to explain an event to a subject.
     func explain(
         _ line: UnsafeRawBufferPointer, sequence: UInt64, at now: Instant, for subject: ExplainedSubject
     ) throws -> [Explanation]
@@ -87,6 +87,7 @@ struct SnapshotSearch: Sendable {
     }
 
     /// Restores machines from the oldest snapshot that the stage's logs can continue, and that is not before `position`.
+    /// Without such a snapshot, the machines stay at the beginning.
     ///
     /// - Throws: ``ReplayError/trimmed(log:first:)`` if there is no such snapshot and the logs' beginning is gone.
     func restoreOldest(

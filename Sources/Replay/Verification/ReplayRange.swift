@@ -40,7 +40,7 @@ package struct ReplayRange: Hashable, Sendable {
                 (part.first, hasBegun) = (header.firstSequence, true)
             }
             let done = header.cursor.firstUnanswered.map { min(cursor, $0 - 1) } ?? cursor
-            if let last = ends(stage, header, done, input, isInWake: unfinished?.kind == .wake) {
+            if let last = partEnd(stage, header, done, input, isInWake: unfinished?.kind == .wake) {
                 part.last = last
                 break
             }
@@ -58,7 +58,7 @@ package struct ReplayRange: Hashable, Sendable {
     }
 
     /// The last sequence of the part, if the range ends in or before this batch.
-    private func ends(
+    private func partEnd(
         _ stage: RecordedStage, _ header: BatchHeader, _ cursor: UInt64, _ input: StagePart, isInWake: Bool
     ) -> UInt64? {
         switch until {

@@ -34,7 +34,7 @@ final class SpanPlan: Sendable {
     /// The work for an idle thread; nil when no span is left.
     func next() -> SpanCourse? {
         let taken = shares.withLock { shares -> (Int, Share)? in
-            guard let index = begin(&shares) ?? split(&shares) else { return nil }
+            guard let index = largestUnbegun(&shares) ?? split(&shares) else { return nil }
             shares[index].isBegun = true
             return (index, shares[index])
         }
@@ -54,7 +54,7 @@ final class SpanPlan: Sendable {
     }
 
     /// The largest share that no thread has begun.
-    private func begin(_ shares: inout [Share]) -> Int? {
+    private func largestUnbegun(_ shares: inout [Share]) -> Int? {
         shares.indices.filter { !shares[$0].isBegun }.max { bytes(shares[$0]) < bytes(shares[$1]) }
     }
 

@@ -7,7 +7,8 @@ import Time
 /// Feeds a stage's recorded input to a machine, wakes it at the recorded times, and compares its outputs with the log.
 ///
 /// The batches of the stage's own log decide when this happens. A batch's cursor tells which input came before the batch,
-/// and its `now` tells the time of the stage's clock. The stage may not have processed the input after the last batch.
+/// and its `now` tells the time of the stage's clock. The stage has perhaps not processed
+/// the input after the last batch.
 final class StageReplay {
     private let recorded: RecordedStage
     private let machine: any StageMachine
@@ -51,7 +52,8 @@ final class StageReplay {
     }
 
     /// - Parameter snapshot: Reads a snapshot; returns nil if it is gone.
-    /// - Returns: The first difference; nil when replay and log are identical.
+    /// - Returns: The first difference; nil if the replayed part of the log is identical. The replay ends early if it is
+    ///   cancelled, or if another thread has the next span.
     func run(_ snapshot: (SnapshotHeader) throws -> Snapshot?) throws -> ReplayDifference? {
         while let batch = try own.next(), batch.header.firstSequence <= part.last {
             guard !start.includes(batch.header) else { continue }
@@ -97,7 +99,7 @@ final class StageReplay {
         let isSkipped = header.nextSequence <= part.first && part.first > 1
         try reenact(limit: isSkipped ? .max : batch.body.count + StageReplay.aheadBytesMax)
         if !isLate { endsWithWake = machine.output.marks.last.map { $0.input == nil } ?? false }
-        if !isSkipped { try watch?.take(machine.output, recorded, at: header.now) }
+        if !isSkipped { try watch?.observe(machine.output, of: recorded, at: header.now) }
         let skipsLetters = isSkipped || focused != nil
         let rejected = machine.output.outbox.takeRejections()
         if let difference = try deadLetters.compare(rejected, isSkipped: skipsLetters) { return difference }
@@ -143,7 +145,7 @@ final class StageReplay {
     var compared: ComparedEvents { focused?.compared ?? wholeBatches }
 
     private func feed(through last: UInt64, limit: Int) throws {
-        while let run = try feed.run(through: last) {
+        while let run = try feed.nextRun(through: last) {
             focused?.note(run)
             try machine.receive(run.lines, first: run.first, at: run.now)
             time = max(time, run.now)
@@ -159,8 +161,8 @@ final class StageReplay {
 
     // MARK: The end
 
-    /// Whether the last outputs come from a deadline that had passed when the last batch was written. The stage served
-    /// it after that batch, or never if the log ends there.
+    /// Whether the last outputs come from a deadline that had passed when the last batch was written. The stage was woken
+    /// for this deadline after the batch, or never if the log ends there.
     private var endsWithWake = false
 
     private func finish() throws -> ReplayDifference? {
@@ -183,7 +185,7 @@ final class StageReplay {
         let end = recorded.upstream?.lastSequence ?? past.cursor
         let last = min(end, recorded.lastSafeInput(after: past.cursor))
         unprocessed = end - last
-        while let run = try feed.run(through: last) {
+        while let run = try feed.nextRun(through: last) {
             try machine.receive(run.lines, first: run.first, at: run.now)
             guard machine.output.count == 0 else {
                 let first = machine.output.marks.first?.input ?? run.first

@@ -39,7 +39,7 @@ final class UpstreamFeed {
     /// The next events of one batch, up to `last`; nil after `last` and at the end of the log. Valid until the next call.
     ///
     /// - Parameter time: The result is nil at a batch that is later than this time.
-    func run(through last: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Run? {
+    func nextRun(through last: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Run? {
         while next <= last {
             while batch == nil || next > batch?.header.lastSequence ?? 0 {
                 guard let read = try reader.next() else { return nil }

@@ -44,7 +44,8 @@ final class InsertedCommands {
         let time = try bytes.withUnsafeBytes { try parser.parse($0).text(.time) }.flatMap { Instant(rfc3339: $0) }
         let identity = try event.withUnsafeBytes { InsertedCommands.identity(of: try parser.parse($0)) }
         guard let identity else {
-            throw ReplayError.badCommand(line: number, "a command must be about a subscription or a device")
+            throw ReplayError.badCommand(
+                line: number, "the command is about neither a subscription nor a device; remove it")
         }
         return Command(event: event, time: time ?? .epoch, identity: identity)
     }
@@ -52,7 +53,7 @@ final class InsertedCommands {
     /// The reason why the commands change nothing; nil if a command can change something.
     ///
     /// - Parameter last: The end of the recording; nil when the log is empty.
-    func idleness(through last: Instant?) -> String? {
+    func reasonForNoEffect(through last: Instant?) -> String? {
         guard let first = waiting.first else {
             return "there is no command, so nothing changes; a command is a JSON object on one line, such as "
                 + "subscription.save"

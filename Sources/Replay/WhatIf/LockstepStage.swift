@@ -28,7 +28,7 @@ final class LockstepStage {
     private var wakes: RecordedWakes
     private var times: RecordedTimes
     /// The last recorded input event that was fed.
-    private var lastTaken: UInt64
+    private var lastFed: UInt64
     private var (baselineNext, variantNext): (UInt64, UInt64)
     /// The latest step's time.
     private var time: Instant
@@ -43,7 +43,7 @@ final class LockstepStage {
         self.consumers = consumers
         self.comparison = comparison
         self.start = start
-        (lastTaken, time) = (start.cursor, start.now)
+        (lastFed, time) = (start.cursor, start.now)
         (baselineNext, variantNext) = (start.sequence + 1, start.sequence + 1)
         baseline.output.keepsDeliveries = true
         variant.output.keepsDeliveries = true
@@ -60,13 +60,15 @@ final class LockstepStage {
     }
 
     /// Runs one step. At most one of the events is nil.
-    func take(_ baselineEvent: LockstepEvent?, _ variantEvent: LockstepEvent?, at now: Instant) throws {
+    func runStep(
+        baseline baselineEvent: LockstepEvent?, variant variantEvent: LockstepEvent?, at now: Instant
+    ) throws {
         if let sequence = baselineEvent?.sequence {
             guard sequence > start.cursor else { return }
             while let wake = try wakes.next(before: sequence) { try self.wake(at: wake) }
-            lastTaken = sequence
+            lastFed = sequence
         } else {
-            while let wake = try wakes.next(before: lastTaken + 1, until: now) { try self.wake(at: wake) }
+            while let wake = try wakes.next(before: lastFed + 1, until: now) { try self.wake(at: wake) }
         }
         try serveDeadlines(through: now)
         // The stage crashed on this event, so neither machine gets it.
@@ -76,7 +78,7 @@ final class LockstepStage {
         try pass(at: now)
     }
 
-    /// Serves every recorded wake, then every deadline of either machine.
+    /// Runs every remaining recorded wake, then every deadline of either machine. Then finishes the consumers.
     func finish() throws {
         while let wake = try wakes.next(before: .max) { try self.wake(at: wake) }
         try serveDeadlines(through: .distantFuture)
@@ -95,7 +97,7 @@ final class LockstepStage {
         try pass(at: now)
     }
 
-    /// Serves deadlines. A deadline that both machines have waits for its recorded wake until the log ends.
+    /// Wakes the machines for their deadlines. A deadline that both machines have waits for its recorded wake until the log ends.
     private func serveDeadlines(through moment: Instant) throws {
         while let deadline = nextDeadline, deadline <= moment {
             if wakes.isOver, baseline.deadline == deadline { try baseline.advance(to: deadline) }
@@ -133,7 +135,7 @@ final class LockstepStage {
         time = max(time, arrival)
         baselineNext += baselineLine == nil ? 0 : 1
         variantNext += variantLine == nil ? 0 : 1
-        for consumer in consumers { try consumer.take(baselineEvent, variantEvent, at: arrival) }
+        for consumer in consumers { try consumer.runStep(baseline: baselineEvent, variant: variantEvent, at: arrival) }
     }
 }
 
@@ -154,7 +156,7 @@ private struct RecordedWakes {
 
     var isOver: Bool { header == nil }
 
-    /// The next batch's time, if it answers only events before `sequence` and is not later than `time`.
+    /// The next batch's time; nil if the batch's cursor is not before `sequence`, or if the batch is later than `time`.
     mutating func next(before sequence: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Instant?
     {
         guard let header, cursor < sequence, header.now <= time else { return nil }

@@ -30,12 +30,12 @@ final class PushComparison {
     private func compareAll(_ baseline: [Delivery], _ variant: [Delivery]) throws {
         report.pushes += baseline.count
         if baseline.count == variant.count, zip(baseline, variant).allSatisfy({ $0.hasSameLine(as: $1) }) { return }
-        for delivery in baseline { try take(delivery, from: &added, orKeepIn: &missing) { ($1, $0) } }
-        for delivery in variant { try take(delivery, from: &missing, orKeepIn: &added) { ($0, $1) } }
+        for delivery in baseline { try pair(delivery, with: &added, orKeepIn: &missing) { ($1, $0) } }
+        for delivery in variant { try pair(delivery, with: &missing, orKeepIn: &added) { ($0, $1) } }
     }
 
-    private func take(
-        _ delivery: Delivery, from others: inout [PushKey: [ComparedPush]],
+    private func pair(
+        _ delivery: Delivery, with others: inout [PushKey: [ComparedPush]],
         orKeepIn own: inout [PushKey: [ComparedPush]],
         order: (ComparedPush, ComparedPush) -> (ComparedPush, ComparedPush)
     ) throws {

@@ -104,13 +104,13 @@ package final class SharedAnswers {
         let standard = TransportAnswer(delivery.id, .accepted)
         guard !answers.isEmpty || !unansweredCounts.isEmpty, delivery.id.retired == nil else { return standard }
         let key = try ComparedPush(delivery.line).key
-        if let answer = take(key, for: delivery.id) { return answer }
+        if let answer = takeAnswer(of: key, for: delivery.id) { return answer }
         guard unansweredCounts[key] != nil else { return standard }
         waiting[key, default: []].append(delivery.id)
         return nil
     }
 
-    private func takeLater() -> [TransportAnswer] {
+    private func takeLaterAnswers() -> [TransportAnswer] {
         var taken: [TransportAnswer] = []
         var index = 0
         // Taking an answer may append the push's final answer.
@@ -118,7 +118,9 @@ package final class SharedAnswers {
             switch laterAnswers[index] {
             case .final(let answer): taken.append(answer)
             case .stored(let key):
-                if let id = waiting.removeFirst(of: key), let answer = take(key, for: id) { taken.append(answer) }
+                if let id = waiting.removeFirst(of: key), let answer = takeAnswer(of: key, for: id) {
+                    taken.append(answer)
+                }
             }
             index += 1
         }
@@ -126,8 +128,9 @@ package final class SharedAnswers {
         return taken
     }
 
-    /// A push that is sent again gets its next answer.
-    private func take(_ key: PushKey, for id: Delivery.ID) -> TransportAnswer? {
+    /// Removes and returns the oldest stored answer to a push; nil if there is none. So a push that is sent again gets
+    /// its next answer.
+    private func takeAnswer(of key: PushKey, for id: Delivery.ID) -> TransportAnswer? {
         guard var answer = answers.removeFirst(of: key)?.answer else { return nil }
         answer.id = id
         if answer.isUnderWay {
@@ -155,8 +158,8 @@ package final class SharedAnswers {
             return answer
         }
 
-        func takeLater() throws -> [TransportAnswer] {
-            let answers = try recorded.takeLater()
+        func takeLaterAnswers() throws -> [TransportAnswer] {
+            let answers = try recorded.takeLaterAnswers()
             for answer in answers { shared.noteLater(answer) }
             return answers
         }
@@ -169,7 +172,7 @@ package final class SharedAnswers {
 
         func answer(to delivery: Delivery) throws -> TransportAnswer? { try shared.answer(to: delivery) }
 
-        func takeLater() -> [TransportAnswer] { shared.takeLater() }
+        func takeLaterAnswers() -> [TransportAnswer] { shared.takeLaterAnswers() }
     }
 }
 

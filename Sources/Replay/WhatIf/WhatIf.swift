@@ -20,7 +20,7 @@ package struct WhatIf: Sendable {
     private let registry: Registry
     private let change: WhatIfChange
     /// The reason why the commands change nothing; nil if they can change something, or if there are no commands.
-    private let idleness: String?
+    private let reasonForNoEffect: String?
     package let progress: StageProgress
     /// Called for each stage that begins with a snapshot because its first events are gone, and for commands that
     /// change nothing.
@@ -43,12 +43,12 @@ package struct WhatIf: Sendable {
                     "the changed pipeline has no stage \(stage.name) of kind \(stage.stage.kind) that \(upstream)")
             }
         }
-        idleness =
+        reasonForNoEffect =
             change.commands.isEmpty
             ? nil
             : try recorded.stages.first.flatMap { source in
                 try InsertedCommands(change.commands, of: source, MachineFactory(registry: registry))
-                    .idleness(through: source.log.lastNow)
+                    .reasonForNoEffect(through: source.log.lastNow)
             }
         progress = StageProgress(
             stage: "whatif", bytesTotal: recorded.stages.first.map { $0.log.bytes } ?? 0)
@@ -56,7 +56,7 @@ package struct WhatIf: Sendable {
 
     package func run() throws -> WhatIfReport {
         for stage in recorded.stages { try stage.checkEnd() }
-        if let idleness { notice("--with: \(idleness)") }
+        if let reasonForNoEffect { notice("--with: \(reasonForNoEffect)") }
         let comparison = PushComparison(focus)
         for stage in roots {
             let lockstep = try lockstep(stage, comparison)
@@ -131,20 +131,23 @@ package struct WhatIf: Sendable {
 
     private func feed(_ lockstep: LockstepStage, _ stage: RecordedStage, _ commands: InsertedCommands?) throws {
         let feed = try UpstreamFeed(log: stage.upstream?.directory ?? "", from: lockstep.start.cursor + 1)
-        while let run = try feed.run(through: .max) {
+        while let run = try feed.nextRun(through: .max) {
             var sequence = run.first
             for line in Lines(run.lines) {
                 try commands?.forEachDue(at: run.now) { command, now in
-                    try lockstep.take(nil, LockstepEvent(sequence: sequence - 1, line: command), at: now)
+                    try lockstep.runStep(
+                        baseline: nil, variant: LockstepEvent(sequence: sequence - 1, line: command), at: now)
                 }
                 let event = LockstepEvent(sequence: sequence, line: line)
-                try lockstep.take(event, commands?.replaces(line) == true ? nil : event, at: run.now)
+                try lockstep.runStep(
+                    baseline: event, variant: commands?.replaces(line) == true ? nil : event, at: run.now)
                 sequence += 1
             }
             progress.add(events: run.count, bytes: run.lines.count)
         }
         try commands?.forEachDue(at: .distantFuture) { command, now in
-            try lockstep.take(nil, LockstepEvent(sequence: feed.next - 1, line: command), at: now)
+            try lockstep.runStep(
+                baseline: nil, variant: LockstepEvent(sequence: feed.next - 1, line: command), at: now)
         }
     }
 }

@@ -10,7 +10,7 @@ package struct WhatIfReport: Sendable {
         package var removed = 0
         package var changed = 0
         package var categories: [WhatIfCategory: Int] = [:]
-        /// The sequence of the earliest change with a difference.
+        /// The sequence of the earliest change whose push differs.
         package var example: UInt64 = .max
 
         package var all: Int { added + removed + changed }

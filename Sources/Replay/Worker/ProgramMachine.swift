@@ -45,14 +45,14 @@ final class ProgramMachine: StageMachine {
     func begin(_ header: BatchHeader?) throws { try answers.begin(header) }
 
     func settle() throws {
-        for answer in try answers.takeLater() { try run(.answer(answer)) { "receive an answer" } }
+        for answer in try answers.takeLaterAnswers() { try run(.answer(answer)) { "receive an answer" } }
     }
 
     private func run(_ request: WorkerRequest, _ task: () -> String) throws {
         try worker.send(request, to: task)
         while true {
             switch try worker.receive(to: task) {
-            case .done(let result): return try take(result)
+            case .done(let result): return try append(result)
             case .deliver(let delivery):
                 if output.keepsDeliveries { output.deliveries.append(delivery) }
                 try worker.send(answers.answer(to: delivery).map { .answer($0) } ?? .later, to: task)
@@ -62,7 +62,7 @@ final class ProgramMachine: StageMachine {
         }
     }
 
-    private func take(_ result: WorkerOutput) throws {
+    private func append(_ result: WorkerOutput) throws {
         deadline = result.deadline
         let count = result.lines.withUnsafeBytes { output.append($0, result.marks) }
         guard count == result.count else {

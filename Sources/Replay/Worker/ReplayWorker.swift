@@ -27,7 +27,7 @@ package struct ReplayWorker {
 
     private func serve() throws {
         guard case .begin(let beginning) = try pipe.receiveRequest() else {
-            return try pipe.send(.failed(reason: "the first request must be 'begin'"))
+            return try pipe.send(.failed(reason: "the first request is not 'begin'"))
         }
         do {
             guard let type = registry.stages[beginning.kind] else {
@@ -69,7 +69,7 @@ package struct ReplayWorker {
             machine.receive(answer)
             try sendOutput(of: machine)
         case .begin, .later:
-            try pipe.send(.failed(reason: "'begin' must be the first request, and 'later' must answer a delivery"))
+            try pipe.send(.failed(reason: "received a second 'begin', or a 'later' without a delivery"))
         }
     }
 
@@ -94,7 +94,7 @@ private final class RemoteAnswers: AnswerSource {
         switch try pipe.receiveRequest() {
         case .answer(let answer): return answer
         case .later: return nil
-        default: throw WorkerPipe.Failure.invalidMessage("a delivery must be answered with 'answer' or 'later'")
+        default: throw WorkerPipe.Failure.invalidMessage("the delivery was not answered with 'answer' or 'later'")
         }
     }
 }

@@ -51,9 +51,9 @@ final class WorkerPipe {
     ///
     /// - Parameter body: Decodes the message from its JSON line and the bytes after it.
     func receive<Message>(_ body: (JSONValue, [UInt8]) throws(InvalidMessage) -> Message) throws(Failure) -> Message {
-        let header = try line()
+        let header = try readLine()
         let (count, text) = (try bodyCount(in: header), String(decoding: header.prefix(200), as: UTF8.self))
-        let bytes = try take(count)
+        let bytes = try readBytes(count)
         let result = header.withUnsafeBytes { header -> Result<Message, InvalidMessage> in
             do throws(JSONError) {
                 let json = try parser.parse(header)
@@ -81,7 +81,7 @@ final class WorkerPipe {
 
     // MARK: Bytes
 
-    private func line() throws(Failure) -> [UInt8] {
+    private func readLine() throws(Failure) -> [UInt8] {
         var searched = position
         while true {
             if let end = waiting[searched...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -98,7 +98,7 @@ final class WorkerPipe {
         }
     }
 
-    private func take(_ count: Int) throws(Failure) -> [UInt8] {
+    private func readBytes(_ count: Int) throws(Failure) -> [UInt8] {
         while waiting.count - position < count { try fill() }
         defer { position += count }
         return Array(waiting[position..<(position + count)])

@@ -110,7 +110,7 @@ extension WorkerOutput {
     private static func mark(_ json: JSONValue) throws(InvalidMessage) -> MachineOutput.Mark {
         let parts = Array(json.elements).map(\.int64)
         guard parts.count == 4, let now = parts[1], let bytes = parts[2], let events = parts[3], bytes >= 0, events >= 0
-        else { throw InvalidMessage("a mark must be [input or null, time, bytes, events]") }
+        else { throw InvalidMessage("a mark is not [input or null, time, bytes, events]") }
         return MachineOutput.Mark(
             input: parts[0].map { UInt64(clamping: $0) }, now: Instant(microseconds: now), bytes: Int(bytes),
             events: Int(events))

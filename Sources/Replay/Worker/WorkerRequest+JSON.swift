@@ -93,7 +93,7 @@ extension WorkerRequest {
 
     private static func answer(_ json: JSONValue) throws(InvalidMessage) -> TransportAnswer {
         guard let outcome = json.text(.outcome).flatMap(TransportAnswer.Outcome.init) else {
-            throw InvalidMessage("an answer needs an outcome")
+            throw InvalidMessage("the answer has no outcome that this program knows")
         }
         var answer = TransportAnswer(
             try Delivery.ID(json), outcome, status: json[.status]?.int64.map { Int($0) }, reason: json.text(.reason),
@@ -127,12 +127,12 @@ extension WorkerBeginning {
 
     init(_ json: JSONValue) throws(InvalidMessage) {
         guard json.natural("protocol") == WorkerBeginning.version else {
-            throw InvalidMessage("this program speaks protocol \(WorkerBeginning.version)")
+            throw InvalidMessage("the protocol is not \(WorkerBeginning.version), which this program speaks")
         }
         guard let stage = json.text(.stage), let kind = json.text("kind"), let name = json.text("upstreamName"),
             let log = json.text(.log).flatMap(LogIdentity.init(uuid:)),
             let upstream = json.text("upstream").flatMap(LogIdentity.init(uuid:)), let settings = json["settings"]
-        else { throw InvalidMessage("begin needs stage, kind, log, upstream, upstreamName and settings") }
+        else { throw InvalidMessage("'begin' lacks stage, kind, log, upstream, upstreamName or settings") }
         (self.stage, self.kind, self.settings) = (stage, kind, String(decoding: settings.raw, as: UTF8.self))
         context = StageContext(log: log, upstream: upstream, upstreamName: name)
         history = []
@@ -163,12 +163,12 @@ extension JSONValue {
     }
 
     func number(_ key: StaticString) throws(InvalidMessage) -> UInt64 {
-        guard let number = natural(key) else { throw InvalidMessage("\(key) must be a whole number") }
+        guard let number = natural(key) else { throw InvalidMessage("\(key) is not a whole number") }
         return number
     }
 
     fileprivate func instant(_ key: StaticString) throws(InvalidMessage) -> Instant {
-        guard let microseconds = self[key]?.int64 else { throw InvalidMessage("\(key) must be a time in microseconds") }
+        guard let microseconds = self[key]?.int64 else { throw InvalidMessage("\(key) is not a time in microseconds") }
         return Instant(microseconds: microseconds)
     }
 }

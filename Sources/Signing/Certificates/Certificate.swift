@@ -3,7 +3,7 @@ import Glibc
 
 /// An X.509 certificate (RFC 5280) with any kind of key that libcrypto supports.
 package struct Certificate: Sendable {
-    private let certificate: Frozen
+    private let certificate: ImmutableObject
     package let der: [UInt8]
     /// The first second at which the certificate is valid, in seconds since 1970.
     package let validSince: Int64
@@ -16,7 +16,7 @@ package struct Certificate: Sendable {
     package init(der: [UInt8]) throws(SigningError) {
         defer { ERR_clear_error() }
         let owned = try DER.object(of: der, freedBy: X509_free) { d2i_X509(nil, $0, $1) }
-        certificate = Frozen(owned)
+        certificate = ImmutableObject(owned)
         (validSince, validUntil) = try owned.with { certificate throws(SigningError) in
             guard X509_get0_pubkey(certificate) != nil,
                 X509_get_signature_info(certificate, nil, nil, nil, nil) == 1

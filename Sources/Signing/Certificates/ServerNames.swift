@@ -2,16 +2,16 @@ import COpenSSL
 
 /// The subject alternative names of a server's certificate (RFC 5280, section 4.2.1.6).
 struct ServerNames {
-    private let names: Owned
+    private let names: OwnedPointer
 
     /// - Throws: If a name is not ASCII.
     init(_ names: [CertificateDraft.ServerName]) throws(SigningError) {
-        let list = try Owned(GENERAL_NAMES_new(), freedBy: GENERAL_NAMES_free)
+        let list = try OwnedPointer(GENERAL_NAMES_new(), freedBy: GENERAL_NAMES_free)
         for name in names { try ServerNames.append(name, to: list) }
         self.names = list
     }
 
-    private static func append(_ name: CertificateDraft.ServerName, to list: Owned) throws(SigningError) {
+    private static func append(_ name: CertificateDraft.ServerName, to list: OwnedPointer) throws(SigningError) {
         guard let general = GENERAL_NAME_new() else { throw .last() }
         do throws(SigningError) {
             try set(general, name)

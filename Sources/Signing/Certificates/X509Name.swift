@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Reads and writes the names of subjects and issuers.
 enum X509Name {
-    /// - Returns: nil if `name` is nil, or if libcrypto fails.
+    /// - Returns: Nil if `name` is nil, or if libcrypto fails.
     static func der(of name: OpaquePointer?) -> [UInt8]? {
         do throws(SigningError) { return try DER.bytes { i2d_X509_NAME(name, $0) } } catch { return nil }
     }

@@ -9,13 +9,13 @@ enum DER {
     static func object(
         of bytes: [UInt8], freedBy free: @escaping (OpaquePointer?) -> Void,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
-    ) throws(SigningError) -> Owned {
+    ) throws(SigningError) -> OwnedPointer {
         let (pointer, count) = bytes.withUnsafeBufferPointer { buffer in
             var end = buffer.baseAddress
             let pointer = read(&end, buffer.count)
             return (pointer, end.flatMap { end in buffer.baseAddress.map { end - $0 } })
         }
-        let object = try Owned(pointer, freedBy: free)
+        let object = try OwnedPointer(pointer, freedBy: free)
         guard count == bytes.count else { throw .unreadable(reason: "there are extra bytes at the end") }
         return object
     }

@@ -15,7 +15,7 @@ extension PEMBlock {
         try self.init(lines: text.split(whereSeparator: \.isNewline))
     }
 
-    /// Reads the one block in a text that may have other text before and after it.
+    /// Reads the one block in a text that can have other text before and after the block.
     init(within text: String) throws(SigningError) {
         guard let start = text.range(of: PEMBlock.start), let last = text.range(of: PEMBlock.end, options: .backwards),
             let end = text.range(of: PEMBlock.dashes, range: last.upperBound..<text.endIndex),
@@ -28,7 +28,7 @@ extension PEMBlock {
     private init(lines: [Substring]) throws(SigningError) {
         guard let label = lines.first.flatMap({ PEMBlock.label(of: $0, after: PEMBlock.start) }),
             label == lines.last.flatMap({ PEMBlock.label(of: $0, after: PEMBlock.end) })
-        else { throw .unreadable(reason: "there is no PEM block") }
+        else { throw .unreadable(reason: "the text is not exactly one PEM block") }
         let body = lines.dropFirst().dropLast()
         guard let last = body.last, (1...PEMBlock.lineCharacters).contains(last.utf8.count),
             body.dropLast().allSatisfy({ $0.utf8.count == PEMBlock.lineCharacters }),

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// A P-256 signature, the numbers r and s, in the formats of JSON Web Signatures (raw) and X.509 (DER).
 struct ECDSASignature {
-    private let signature: Owned
+    private let signature: OwnedPointer
 
     /// A DER sequence of two integers of 33 bytes.
     static let derBytesMax = 72
@@ -14,7 +14,7 @@ struct ECDSASignature {
         guard raw.count == bytes else {
             throw .unreadable(reason: "the signature has \(raw.count) bytes instead of \(bytes)")
         }
-        signature = try Owned(ECDSA_SIG_new(), freedBy: ECDSA_SIG_free)
+        signature = try OwnedPointer(ECDSA_SIG_new(), freedBy: ECDSA_SIG_free)
         let numbers = [raw.prefix(ECDSASignature.numberBytes), raw.suffix(ECDSASignature.numberBytes)].map {
             BN_bin2bn(Array($0), Int32($0.count), nil)
         }

@@ -2,17 +2,17 @@ import COpenSSL
 
 /// A private key on the curve P-256 (FIPS 186-5), which signs with ECDSA and SHA-256.
 package struct PrivateKey: Sendable {
-    private let key: Frozen
+    private let key: ImmutableObject
     package let publicKey: PublicKey
 
-    private init(_ owned: Owned) throws(SigningError) {
-        key = Frozen(owned)
+    private init(_ owned: OwnedPointer) throws(SigningError) {
+        key = ImmutableObject(owned)
         publicKey = try PublicKey(key)
     }
 
     /// Generates a key. Stops the process if the system is out of memory or randomness.
     package init() {
-        do throws(SigningError) { try self.init(Owned(p256_generate(), freedBy: EVP_PKEY_free)) } catch {
+        do throws(SigningError) { try self.init(OwnedPointer(p256_generate(), freedBy: EVP_PKEY_free)) } catch {
             preconditionFailure("cannot generate a key: \(error)")
         }
     }

@@ -15,7 +15,7 @@ extension PublicKey {
         guard der.starts(with: PublicKey.header) else {
             throw .unreadable(reason: "there is no public key on the curve P-256 with an uncompressed point")
         }
-        try self.init(Frozen(DER.object(of: der, freedBy: EVP_PKEY_free) { d2i_PUBKEY(nil, $0, $1) }))
+        try self.init(ImmutableObject(DER.object(of: der, freedBy: EVP_PKEY_free) { d2i_PUBKEY(nil, $0, $1) }))
     }
 
     /// - Throws: If the text is not one PEM block with such a key.

@@ -2,15 +2,15 @@ import COpenSSL
 
 /// A P-256 public key. Two keys are equal if they are the same point of the curve.
 package struct PublicKey: Sendable {
-    private let key: Frozen
+    private let key: ImmutableObject
     /// The point of the curve, uncompressed (SEC 1, section 2.3.3).
     let point: [UInt8]
 
-    init(_ key: Frozen) throws(SigningError) {
+    init(_ key: ImmutableObject) throws(SigningError) {
         var (point, count) = ([UInt8](repeating: 0, count: 65), 0)
         try SigningError.check(
             key.with { EVP_PKEY_get_octet_string_param($0, OSSL_PKEY_PARAM_PUB_KEY, &point, point.count, &count) })
-        precondition(count == point.count, "a P-256 public key has \(count) bytes")
+        precondition(count == point.count, "a P-256 public key has \(count) bytes instead of \(point.count)")
         self.key = key
         self.point = point
     }

@@ -6,7 +6,7 @@ package struct ProgressLine: Sendable {
 
     private let isShown: Bool
     private var next: ContinuousClock.Instant
-    private var isOnLine = false
+    private var hasText = false
 
     /// - Parameter delay: The line does not show the progress of work that is shorter than this delay.
     package init(after delay: Duration = .seconds(1), isShown: Bool = StandardError.isTerminal) {
@@ -20,12 +20,12 @@ package struct ProgressLine: Sendable {
     package mutating func show(_ text: String) {
         guard isDue else { return }
         StandardError.write(unended: "\r\u{1B}[K" + text)
-        isOnLine = true
+        hasText = true
         next = .now.advanced(by: ProgressLine.pause)
     }
 
     package mutating func clear() {
-        if isOnLine { StandardError.write(unended: "\r\u{1B}[K") }
-        isOnLine = false
+        if hasText { StandardError.write(unended: "\r\u{1B}[K") }
+        hasText = false
     }
 }

@@ -17,7 +17,7 @@ package enum StopSignals {
         for number in signals { install(number) }
     }
 
-    /// Holds a signal back until ``watch(_:_:)`` or ``HeldSignal/release()`` is called. Call it once, before `watch`.
+    /// Holds a signal back until ``watch(_:_:)`` or ``HeldSignal/release()`` is called. Call `hold` once, before `watch`.
     package static func hold(_ number: Int32) -> HeldSignal {
         let readEnd = openPipe()
         return HeldSignal(number: number, previousAction: install(number), readEnd: readEnd)
@@ -41,6 +41,8 @@ package enum StopSignals {
         }
     }
 
+    /// Makes the pipe for signals on the first call.
+    ///
     /// - Returns: The descriptor from which the numbers of signals are read, one byte each.
     private static func openPipe() -> Int32 {
         guard signalPipe.load(ordering: .acquiring) < 0 else { return signalPipeEnd.load(ordering: .acquiring) }
@@ -91,7 +93,7 @@ package enum StopSignals {
     }
 }
 
-/// The write end and the read end of the pipe for all signals. The ends are globals, because a signal handler cannot
+/// The write end and the read end of the pipe for all signals, or -1 before there is a pipe. The ends are globals, because a signal handler cannot
 /// capture values.
 private let signalPipe = Atomic<Int32>(-1)
 private let signalPipeEnd = Atomic<Int32>(-1)

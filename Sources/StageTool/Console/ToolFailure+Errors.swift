@@ -75,9 +75,9 @@ extension ToolFailure {
     private static func status(of error: LinkError) -> ToolStatus {
         switch error {
         case .refused(_, "door.owner", _), .refused(_, "door.secret", _): .noPermission
-        case .notLetIn(_, .keyNotListed, _), .notLetIn(_, .keyRequired, _): .noPermission
-        case .notLetIn(_, .serverHasNoKeys, _): .configuration
-        case .refused, .silent, .notLetIn: .unavailable
+        case .connectionRefused(_, .keyNotListed, _), .connectionRefused(_, .keyRequired, _): .noPermission
+        case .connectionRefused(_, .serverHasNoKeys, _): .configuration
+        case .refused, .silent, .connectionRefused: .unavailable
         case .otherUpstream: .configuration
         case .upstreamLost: .badData
         }

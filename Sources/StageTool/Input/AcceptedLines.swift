@@ -46,8 +46,8 @@ package struct AcceptedLines: Hashable, Sendable {
         isComplete = isComplete && answer.refused == answer.refusals.count
     }
 
-    /// Adds lines of which the door named no refused ones.
-    mutating func addUnnamed(_ count: UInt64) {
+    /// Adds lines whose answers were lost, so that the refused lines among them are not known.
+    mutating func addLinesWithLostAnswers(_ count: UInt64) {
         guard !parts.isEmpty else { return }
         parts[parts.count - 1].accepted += count
         isComplete = false

@@ -21,7 +21,7 @@ package struct InputSource: Hashable, Sendable {
     package func open(isPolled: Bool = false) throws(ToolFailure) -> Int32 {
         if isStandardInput { return try InputSource.openStandardInput() }
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | (isPolled ? O_NONBLOCK : 0))
-        guard descriptor >= 0 else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
+        guard descriptor >= 0 else { throw ToolFailure(.noInput, InputSource.cannotReadMessage(path, errno)) }
         var status = stat()
         guard fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
             close(descriptor)
@@ -57,7 +57,7 @@ package struct InputSource: Hashable, Sendable {
         return descriptor
     }
 
-    package static func complaint(_ path: String, _ code: Int32) -> String {
+    package static func cannotReadMessage(_ path: String, _ code: Int32) -> String {
         let reason = String(cString: strerror(code))
         return switch code {
         case ENOENT: "cannot read \(path): no such file; check the path, or give - for standard input"
@@ -73,12 +73,12 @@ package enum PipelineArgument {
     package static func check(_ path: String) throws(ToolFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            guard errno == ENOENT else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
+            guard errno == ENOENT else { throw ToolFailure(.noInput, InputSource.cannotReadMessage(path, errno)) }
             throw ToolFailure(.noInput, "cannot read \(path): no such pipeline file; check the path")
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {
             throw ToolFailure(.noInput, "cannot read \(path): it is a directory; name a pipeline file in it")
         }
-        guard access(path, R_OK) == 0 else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
+        guard access(path, R_OK) == 0 else { throw ToolFailure(.noInput, InputSource.cannotReadMessage(path, errno)) }
     }
 }

@@ -77,19 +77,19 @@ package final class LineReader {
     private func read(_ source: InputSource, _ descriptor: Int32) throws(ToolFailure) {
         let count = Glibc.read(descriptor, &buffer, buffer.count)
         if count < 0, errno == EINTR || errno == EAGAIN { return }
-        guard count >= 0 else { throw ToolFailure(.noInput, InputSource.complaint(source.name, errno)) }
-        guard count > 0 else { return end(source) }
+        guard count >= 0 else { throw ToolFailure(.noInput, InputSource.cannotReadMessage(source.name, errno)) }
+        guard count > 0 else { return endInput(source) }
         var start = 0
         while let end = buffer[start..<count].firstIndex(of: UInt8(ascii: "\n")) {
             extend(start..<end)
-            take(source)
+            endLine(of: source)
             start = end + 1
         }
         extend(start..<count)
     }
 
-    private func end(_ source: InputSource) {
-        if partialBytes > 0 { take(source) }
+    private func endInput(_ source: InputSource) {
+        if partialBytes > 0 { endLine(of: source) }
         closeCurrent()
     }
 
@@ -103,14 +103,14 @@ package final class LineReader {
         if partialBytes <= LineReader.lineBytesMax { partial += buffer[range] } else { partial = [] }
     }
 
-    private func take(_ source: InputSource) {
+    private func endLine(of source: InputSource) {
         line += 1
         defer { (partial, partialBytes) = ([], 0) }
         guard partialBytes <= LineReader.lineBytesMax else {
             return blocks.append(Block(source: source.name, firstLine: line, count: 1, tooLong: partialBytes))
         }
         guard !partial.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { return }
-        guard !recognizesRestarts || !asksForRestart else {
+        guard !recognizesRestarts || !isRestartLine else {
             return blocks.append(Block(source: source.name, firstLine: line, isRestart: true))
         }
         if !continuesBlock(source) { blocks.append(Block(source: source.name, firstLine: line)) }
@@ -119,7 +119,7 @@ package final class LineReader {
         blocks[blocks.count - 1].count += 1
     }
 
-    private var asksForRestart: Bool {
+    private var isRestartLine: Bool {
         partialBytes < 64 && partial.filter { $0 > 0x20 }.elementsEqual(LineReader.restartLine.utf8)
     }
 

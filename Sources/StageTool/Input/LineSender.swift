@@ -29,22 +29,24 @@ package final class LineSender {
 
     private let producer: Producer
     private let reader: LineReader
-    private let complain: (String) -> Void
+    /// Gets each message about refused lines, lost answers and warnings.
+    private let reportLine: (String) -> Void
     /// The sent lines, from the span with the last answered line on.
     private var spans: [LineSpan] = []
+    /// The number of the next line at the door.
     private var next: UInt64 = 1
-    private var skip: UInt64 = 0
-    private var skipped = LineChecksum()
+    private var linesToSkip: UInt64 = 0
+    private var skippedChecksum = LineChecksum()
     private var lastSource = "the input"
     private var hasGreeted = false
     /// The number, at the door, of the last line that the door has answered.
     private var through: UInt64 = 0
     package private(set) var totals = Totals()
     /// Whether the sender stopped at a ``LineReader/restartLine``.
-    package private(set) var restarts = false
+    package private(set) var stoppedAtRestart = false
     private var lastAnswer = ContinuousClock.now
     /// The lines that the door accepted or refused, but whose answers were lost when it restarted.
-    private var unanswered: (count: UInt64, from: String, through: String)?
+    private var lostAnswers: (count: UInt64, from: String, through: String)?
     private var refusedWithoutAnswerBefore: UInt64?
     /// Whether to fill ``Totals/acceptedLines``, which needs some bytes for each block and each refusal.
     package var tracksLines = false
@@ -54,14 +56,14 @@ package final class LineSender {
     /// Called for each saved subscription, in order. The sender itself reports the warnings.
     package var onSaved: (Saved) -> Void = { _ in }
 
-    package convenience init(_ producer: Producer, _ sources: [InputSource], complain: @escaping (String) -> Void) {
-        self.init(producer, LineReader(sources), complain: complain)
+    package convenience init(_ producer: Producer, _ sources: [InputSource], reportLine: @escaping (String) -> Void) {
+        self.init(producer, LineReader(sources), reportLine: reportLine)
     }
 
-    package init(_ producer: Producer, _ reader: LineReader, complain: @escaping (String) -> Void) {
+    package init(_ producer: Producer, _ reader: LineReader, reportLine: @escaping (String) -> Void) {
         self.producer = producer
         self.reader = reader
-        self.complain = complain
+        self.reportLine = reportLine
         producer.onAnswer = { [unowned self] in receive($0) }
         producer.onLostAnswers = { [unowned self] in receive($0) }
         refusedWithoutAnswerBefore = producer.refusedWithoutAnswer
@@ -71,43 +73,43 @@ package final class LineSender {
     /// returns false.
     ///
     /// - Parameters:
-    ///   - patience: How long the door may be silent while an answer is due.
+    ///   - silenceMax: How long the door may be silent while an answer is due.
     ///   - resumes: Whether to skip the lines that the door already has from this producer.
     /// - Throws: ``LinkError`` if the door does not answer or refuses the producer; ``ToolFailure`` if an input cannot
     ///   be read, or does not begin with the lines that the door has.
-    package func run(patience: Duration, resumes: Bool) throws -> Totals {
-        guard let known = try producer.greet(timeout: patience, while: { mayContinue(totals) }) else { return totals }
-        skip = resumes ? known : 0
+    package func run(silenceMax: Duration, resumes: Bool) throws -> Totals {
+        guard let known = try producer.greet(timeout: silenceMax, while: { mayContinue(totals) }) else { return totals }
+        linesToSkip = resumes ? known : 0
         next = known + 1
         through = known
         hasGreeted = true
         lastAnswer = .now
-        while mayContinue(totals), !isAtEnd || !producer.isDone { try step(patience) }
-        reportUnanswered()
-        if isAtEnd, skip > 0 { throw otherLines() }
+        while mayContinue(totals), !isAtEnd || !producer.isDone { try step(silenceMax) }
+        reportLostAnswers()
+        if isAtEnd, linesToSkip > 0 { throw differentInputFailure() }
         return totals
     }
 
-    private var isAtEnd: Bool { restarts || reader.isAtEnd }
-    private var wantsMore: Bool { producer.hasRoom && !restarts }
+    private var isAtEnd: Bool { stoppedAtRestart || reader.isAtEnd }
+    private var wantsMore: Bool { producer.hasRoom && !stoppedAtRestart }
 
-    private func step(_ patience: Duration) throws {
+    private func step(_ silenceMax: Duration) throws {
         if wantsMore, let block = try reader.next() {
             try send(block)
             return try producer.pump(wait: .zero)
         }
         if producer.isDone { lastAnswer = .now }
-        guard .now - lastAnswer < patience else { throw producer.silence(waited: patience) }
+        guard .now - lastAnswer < silenceMax else { throw producer.silence(waited: silenceMax) }
         try producer.pump(wait: .milliseconds(100), input: wantsMore ? reader.awaitedDescriptor : nil)
     }
 
     private func send(_ block: LineReader.Block) throws {
         if block.isRestart {
-            restarts = true
+            stoppedAtRestart = true
             return
         }
         lastSource = block.source
-        if let bytes = block.tooLong { return refuse(block, bytes) }
+        if let bytes = block.tooLong { return refuseTooLong(block, bytes: bytes) }
         guard let block = try afterKnown(block) else { return }
         totals.lines += UInt64(block.count)
         let span = LineSpan(first: next, count: UInt64(block.count), source: block.source, line: block.firstLine)
@@ -117,27 +119,29 @@ package final class LineSender {
         try producer.send(block.bytes, count: block.count)
     }
 
-    private func refuse(_ block: LineReader.Block, _ bytes: Int) {
+    private func refuseTooLong(_ block: LineReader.Block, bytes: Int) {
         totals.lines += 1
         totals.refused += 1
         let limits = "\(DoorLimits.lineBytesMax), or of \(DoorLimits.modifyBytesMax) for records.modify"
-        complain("\(block.source):\(block.firstLine): \(bytes) bytes, over the limit of \(limits) (json.too_long)")
+        reportLine("\(block.source):\(block.firstLine): \(bytes) bytes, over the limit of \(limits) (json.too_long)")
     }
 
     /// The part of a block that the door does not have from an earlier run.
     ///
     /// - Throws: ``ToolFailure`` if the skipped lines differ from the lines that the door has.
     private func afterKnown(_ block: LineReader.Block) throws(ToolFailure) -> LineReader.Block? {
-        guard skip > 0 else { return block }
-        let count = min(skip, UInt64(block.count))
+        guard linesToSkip > 0 else { return block }
+        let count = min(linesToSkip, UInt64(block.count))
         let end = LineSender.end(ofLine: count, in: block.bytes)
-        block.bytes[..<end].withUnsafeBytes { skipped.add($0) }
-        skip -= count
-        if skip == 0, let checksum = producer.checksum, checksum != skipped { throw otherLines() }
+        block.bytes[..<end].withUnsafeBytes { skippedChecksum.add($0) }
+        linesToSkip -= count
+        if linesToSkip == 0, let checksum = producer.checksumAtWelcome, checksum != skippedChecksum {
+            throw differentInputFailure()
+        }
         totals.known += count
-        let refused = producer.refusedThrough
+        let refused = producer.refusedAtWelcome
         // The door knows how many lines were refused, but not which lines.
-        totals.knownRefused = skip == 0 || refused == 0 ? refused : nil
+        totals.knownRefused = linesToSkip == 0 || refused == 0 ? refused : nil
         guard count < block.count else { return nil }
         var rest = block
         rest.bytes.removeFirst(end)
@@ -155,8 +159,8 @@ package final class LineSender {
         return index
     }
 
-    private func otherLines() -> ToolFailure {
-        let known = producer.checksumThrough.of("line")
+    private func differentInputFailure() -> ToolFailure {
+        let known = producer.linesAtWelcome.of("line")
         return ToolFailure(
             .badData,
             """
@@ -172,13 +176,13 @@ package final class LineSender {
         totals.refused += UInt64(answer.refused)
         if tracksLines { totals.acceptedLines.add(answer) }
         for refusal in answer.refusals {
-            complain(text(refusal.line, "", refusal.path, refusal.reason, refusal.code))
+            reportLine(text(refusal.line, "", refusal.path, refusal.reason, refusal.code))
         }
         let unnamed = answer.refused - answer.refusals.count
-        if unnamed > 0 { complain("\(unnamed.of("more line")) refused") }
+        if unnamed > 0 { reportLine("\(unnamed.of("more line")) refused") }
         for saved in answer.saved { report(saved) }
         let unsaid = answer.warnings - answer.saved.reduce(0) { $0 + $1.subscription.warnings.count }
-        if unsaid > 0 { complain(unsaid.of("more warning")) }
+        if unsaid > 0 { reportLine(unsaid.of("more warning")) }
         while spans.count > 1, spans[1].first <= answer.through { spans.removeFirst() }
     }
 
@@ -186,29 +190,29 @@ package final class LineSender {
         lastAnswer = .now
         through = lost.lines.upperBound
         totals.accepted += UInt64(lost.lines.count)
-        unanswered = (
-            (unanswered?.count ?? 0) + UInt64(lost.lines.count), unanswered?.from ?? place(lost.lines.lowerBound),
+        lostAnswers = (
+            (lostAnswers?.count ?? 0) + UInt64(lost.lines.count), lostAnswers?.from ?? place(lost.lines.lowerBound),
             place(through)
         )
-        if tracksLines { totals.acceptedLines.addUnnamed(UInt64(lost.lines.count)) }
+        if tracksLines { totals.acceptedLines.addLinesWithLostAnswers(UInt64(lost.lines.count)) }
     }
 
-    private func reportUnanswered() {
-        guard let unanswered else { return }
+    private func reportLostAnswers() {
+        guard let lostAnswers else { return }
         let refused = producer.refusedWithoutAnswer.flatMap { count in refusedWithoutAnswerBefore.map { count - $0 } }
         guard refused != 0 else { return }
         totals.accepted -= refused ?? 0
         totals.refused += refused ?? 0
-        let which = "\(unanswered.from) to \(unanswered.through): \(unanswered.count.of("line"))"
+        let which = "\(lostAnswers.from) to \(lostAnswers.through): \(lostAnswers.count.of("line"))"
         let number = refused.map(\.grouped) ?? "an unknown number"
-        complain(
+        reportLine(
             "\(which) had no answer, because the ingest stage restarted; it refused \(number) of them. Correct these, and "
                 + "send them again")
     }
 
     private func report(_ saved: Producer.Saved) {
         for warning in saved.subscription.warnings {
-            complain(text(saved.line, "warning: ", warning.path, warning.reason, warning.code))
+            reportLine(text(saved.line, "warning: ", warning.path, warning.reason, warning.code))
         }
         let (source, line) = spans.place(of: saved.line) ?? ("line", saved.line)
         onSaved(Saved(source: source, line: line, answer: saved))

@@ -30,6 +30,6 @@ package enum ProducerName {
         var host = [CChar](repeating: 0, count: 65)
         gethostname(&host, 64)
         let name = host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-        return "~send \(String(decoding: name, as: UTF8.self)) \(ProducerSecret.drawn())"
+        return "~send \(String(decoding: name, as: UTF8.self)) \(ProducerSecret.random())"
     }
 }

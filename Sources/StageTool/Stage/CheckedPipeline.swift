@@ -8,19 +8,19 @@ package struct CheckedPipeline {
     package let path: String
     package let file: PipelineFile
 
-    /// - Parameter path: The name in messages.
+    /// - Parameter path: The name of the file in messages.
     package init(path: String, file: PipelineFile) { (self.path, self.file) = (path, file) }
 
     /// Checks the settings of every stage.
     ///
     /// - Throws: ``PipelineFileError`` with all mistakes in the file.
-    package init(_ text: PipelineText, all registry: Registry) throws {
+    package init(_ text: PipelineText, checkingAllStagesWith registry: Registry) throws {
         path = text.path
         file = try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction)
     }
 
-    /// Checks the settings of the stages that this program can run.
-    package init(_ text: PipelineText, of registry: Registry) throws {
+    /// Checks the settings of the stages that this program can run, whose kinds are in the registry.
+    package init(_ text: PipelineText, checkingOnlyStagesOf registry: Registry) throws {
         let check = StageCheck(registry: registry)
         path = text.path
         file = try PipelineFile.parse(text, registry: registry) { stage throws(PipelineFileError) in
@@ -55,7 +55,7 @@ extension PipelineText {
     /// Reads a file that was named on the command line.
     ///
     /// - Throws: ``ToolFailure`` with status 66 if the file is missing, a directory or not readable;
-    ///   ``PipelineFileError`` if the file is not text, or contains commands.
+    ///   ``PipelineFileError`` if the file is not text, or begins with a command.
     package init(argument path: String) throws {
         try PipelineArgument.check(path)
         try self.init(path: path)
@@ -78,9 +78,9 @@ extension PipelineText {
         }
     }
 
-    /// Reads the file of a process that keeps running. Links in the path of the file's folder are resolved now. If such
-    /// a link is changed later, relative paths in the file still lead to the same logs.
-    package init(running path: String) throws {
+    /// Reads the pipeline file for a process that keeps running. Symbolic links in the path of the file's folder are
+    /// resolved now. If such a symbolic link is changed later, relative paths in the file still lead to the same logs.
+    package init(forLongRunningProcess path: String) throws {
         let file = try PipelineText(argument: path)
         let real = realpath(file.folder, nil)
         defer { free(real) }

@@ -60,7 +60,7 @@ struct IngestFeed: Sendable {
     let sources: [InputSource]
 
     /// How long the door may be silent. The door is in this process, so only a slow disk can delay its answers.
-    private static let patience = Duration.seconds(60)
+    private static let silenceMax = Duration.seconds(60)
 
     /// - Returns: The number of refused lines of this run and, if it is known, of earlier runs.
     func run() async throws -> UInt64 {
@@ -83,7 +83,7 @@ struct IngestFeed: Sendable {
             socket, endpoint: door, name: ProducerName.of(source), secret: host.plan.producerSecret())
         let sender = LineSender(producer, [source]) { StandardError.write($0) }
         sender.mayContinue = { [stage] _ in stage.isRunning }
-        let totals = try sender.run(patience: IngestFeed.patience, resumes: !source.isStandardInput)
+        let totals = try sender.run(silenceMax: IngestFeed.silenceMax, resumes: !source.isStandardInput)
         StandardError.write("\(source.name): \(totals.text)")
         return totals
     }

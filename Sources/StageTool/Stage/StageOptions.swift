@@ -12,7 +12,7 @@ struct StageOptions: ParsableArguments {
     @OptionGroup(visibility: .hidden) var worker: WorkerOptions
 
     func read<Kind: StageKind>(_ text: PipelineText, _ kind: Kind.Type) throws -> LoadedStage {
-        let checked = try CheckedPipeline(text, of: Kind.registry)
+        let checked = try CheckedPipeline(text, checkingOnlyStagesOf: Kind.registry)
         return LoadedStage(checked, try checked.stage(self, kind: Kind.kind))
     }
 }

@@ -10,19 +10,20 @@ extension StageRunner {
         case message(SupervisorMessage)
     }
 
-    func answer(_ requests: AsyncStream<Request>) async {
+    /// Handles requests until the stage has ended.
+    func handle(_ requests: AsyncStream<Request>) async {
         var preparedReload: ReloadableStage.PreparedReload?
         for await request in requests {
             switch request {
-            case .hangup: await hangup()
+            case .hangup: await reloadAfterHangup()
             case .message(.file(let folder, let text)):
                 let file = PipelineText(path: pipeline, folder: folder, text: text)
                 let isReady = await succeeds { preparedReload = try await self.preparedReload(of: file) }
-                SupervisorLine.ofThisProcess.answer(isReady)
-            case .message(.take):
-                if let preparedReload { _ = await succeeds { try await take(preparedReload) } }
+                SupervisorLine.ofThisProcess.sendAnswer(isReady: isReady)
+            case .message(.apply):
+                if let preparedReload { _ = await succeeds { try await apply(preparedReload) } }
                 preparedReload = nil
-            case .message(.leave):
+            case .message(.discard):
                 if let preparedReload { await running.drop(preparedReload) }
                 preparedReload = nil
             }
@@ -30,13 +31,14 @@ extension StageRunner {
         if let preparedReload { await running.drop(preparedReload) }
     }
 
-    private func hangup() async {
+    private func reloadAfterHangup() async {
         let stage = host.plan.stage
         let isReloaded = await succeeds {
-            guard let preparedReload = try await self.preparedReload(of: PipelineText(running: pipeline)) else {
+            let text = try PipelineText(forLongRunningProcess: pipeline)
+            guard let preparedReload = try await self.preparedReload(of: text) else {
                 return StandardError.write("\(stage): \(pipeline) has no changes for this stage")
             }
-            try await take(preparedReload)
+            try await apply(preparedReload)
         }
         if !isReloaded, running.isRunning { StandardError.write("\(stage): keeps its previous settings") }
     }
@@ -49,8 +51,8 @@ extension StageRunner {
         return try await running.preparedReload(of: StageHost(next.stage, of: next.checked.file, in: surroundings))
     }
 
-    private func take(_ preparedReload: ReloadableStage.PreparedReload) async throws {
-        try await running.take(preparedReload)
+    private func apply(_ preparedReload: ReloadableStage.PreparedReload) async throws {
+        try await running.apply(preparedReload)
         let descriptions = preparedReload.descriptions.joined(separator: "; ")
         StandardError.write("\(host.plan.stage): reloaded \(pipeline): \(descriptions)")
     }

@@ -15,7 +15,7 @@ package struct LoadedStage: Sendable {
 /// was started by `belfry up` gets the file's text from `belfry up` instead.
 package struct StageRunner {
     /// How long a stage waits for its upstream before it reports the wait.
-    private static let quietWait = Duration.seconds(2)
+    private static let upstreamReportDelay = Duration.seconds(2)
 
     package let running: ReloadableStage
     private let upstream: String
@@ -33,7 +33,7 @@ package struct StageRunner {
         context = try HostContext()
         var surroundings = HostSurroundings(
             registry: registry, context: context, console: { try StandardOutput.write(line: $0) })
-        surroundings.endBefore = getenv("BELFRY_ENDED").map { String(cString: $0) }
+        surroundings.previousEnd = getenv("BELFRY_ENDED").map { String(cString: $0) }
         self.surroundings = surroundings
         let first = try read(try StageRunner.file(pipeline))
         upstream = first.stage.from ?? ""
@@ -43,8 +43,8 @@ package struct StageRunner {
 
     /// The pipeline file. A process that `belfry up` started gets the file's text from `belfry up`.
     package static func file(_ pipeline: String) throws -> PipelineText {
-        guard isSupervised else { return try PipelineText(running: pipeline) }
-        guard case .file(let folder, let text) = SupervisorLine.ofThisProcess.next() else {
+        guard isSupervised else { return try PipelineText(forLongRunningProcess: pipeline) }
+        guard case .file(let folder, let text) = SupervisorLine.ofThisProcess.receiveMessage() else {
             throw ToolFailure(.unavailable, "belfry up has ended")
         }
         return PipelineText(path: pipeline, folder: folder, text: text)
@@ -57,7 +57,7 @@ package struct StageRunner {
 
     /// Runs the stage. Returns when the stage has stopped and its output is durable.
     ///
-    /// - Parameter work: Runs beside the stage, once the stage is running.
+    /// - Parameter work: Runs at the same time as the stage, after the stage has started.
     package func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
         // `belfry up` waits for an answer to each of its requests, so all requests are kept. Several signals need only
         // one reload.
@@ -74,7 +74,7 @@ package struct StageRunner {
         let first = host
         async let beside: Void = doWhenRunning(first, work)
         async let announcing: Void = announce(first)
-        async let reloading: Void = answer(requests)
+        async let reloading: Void = handle(requests)
         defer { request.finish() }
         do { try await running.run() } catch { throw StageRunner.error(error, naming: host.plan.stage) }
         request.finish()
@@ -106,7 +106,7 @@ package struct StageRunner {
     private func announce(_ host: StageHost) async {
         guard !StageRunner.isSupervised else { return }
         let waiting = Task { [plan = host.plan, control = host.control, upstream] in
-            try await Task.sleep(for: StageRunner.quietWait)
+            try await Task.sleep(for: StageRunner.upstreamReportDelay)
             guard control.report.phase == .waitingForUpstream, let endpoint = plan.upstream else { return }
             StandardError.write("\(plan.stage): waiting for \(upstream) at \(endpoint)")
         }
@@ -146,7 +146,7 @@ package enum Lifeline {
         Task.detached {
             do {
                 try await SocketThread.run(name: "lifeline") {
-                    while let message = SupervisorLine.ofThisProcess.next() { receive(message) }
+                    while let message = SupervisorLine.ofThisProcess.receiveMessage() { receive(message) }
                     ended()
                 }
             } catch {

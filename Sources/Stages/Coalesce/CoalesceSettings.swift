@@ -6,7 +6,8 @@ package struct CoalesceSettings: PluginSettings {
     package var policy = PluginChoice(Latest.kind)
     /// How long a notification waits for a newer one to replace it. If the window is zero, no notification is held.
     ///
-    /// The default of one second is enough for the saves of one editing step to arrive, and short enough to feel immediate.
+    /// The default of one second is enough for the saves of one editing step to arrive, and short enough to feel
+    /// immediate.
     package var window = Duration.seconds(1)
     /// The longest time for which newer notifications may delay a notification. The default is ten windows.
     package var maximumDelay = Duration.seconds(10)

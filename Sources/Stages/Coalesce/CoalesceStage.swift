@@ -6,16 +6,19 @@ import Time
 /// Turns matches into notifications. Holds each notification that a newer one may replace, for as long as the policy
 /// says.
 ///
-/// Of a user's notifications with the same collapse ID, a newer one replaces the older one. Of silent notifications without
-/// a collapse ID, a newer one replaces the older one of the same subscription. All others pass at once. A notification
-/// lists all changes that it stands for and describes the newest, so a deletion after a creation is still reported.
+/// Of a user's notifications with the same collapse ID, a newer one replaces the older one. Of silent notifications
+/// without a collapse ID, a newer one replaces the older one of the same subscription. All others pass at once. A
+/// notification lists all changes that it stands for and describes the newest, so a deletion after a creation is still
+/// reported.
 ///
-/// If a notification is due when a match arrives, the notification leaves first.
+/// If a notification is due when a match arrives, the notification leaves first. A `not_matched` event ends here.
+/// Events of all other types are passed on unchanged.
 package struct CoalesceStage: Stage {
     package static let kind = "coalesce"
     package static let writes: LogKind? = .notifications
 
     private let policy: any CoalescingPolicy
+    /// How long the stage remembers when a notification of a key left.
     private let memory: Duration
     private let settings: CoalesceSettings
     var held = HeldNotifications()
@@ -31,7 +34,7 @@ package struct CoalesceStage: Stage {
 
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         if event.isOfType(EventName.match) {
-            take(event, at: now, into: &out)
+            coalesce(event, at: now, into: &out)
         } else if !event.isOfType(EventName.notMatched) {
             out.pass(event)
         }
@@ -50,41 +53,41 @@ package struct CoalesceStage: Stage {
         isUnfinished = held.deadline.map { $0 <= now } ?? false
     }
 
-    private mutating func take(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+    private mutating func coalesce(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         if event.value.namesTypeFirst {
-            do throws(Rejection) { take(try Match(event.json, event.sequence), at: now, into: &out) } catch {
+            do throws(Rejection) { coalesce(try Match(event.json, event.sequence), at: now, into: &out) } catch {
                 out.reject(event, error)
             }
         } else {
-            takeReordered(event, at: now, into: &out)
+            coalesceReordered(event, at: now, into: &out)
         }
     }
 
-    /// Takes a match whose type is not its first member, because a plugin before this stage may write members in any order.
-    /// This stage and all later ones write the type first.
-    private mutating func takeReordered(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+    /// Coalesces a match whose type is not its first member, because a plugin before this stage may write members in
+    /// any order. This stage and all later stages write the type first.
+    private mutating func coalesceReordered(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         let text = event.value.withTypeFirst
         var parser = JSONParser(limits: HeldMatch.limits)
         do {
             try text.withUnsafeBytes {
-                take(try Match(JSONView(parser.parse($0)), event.sequence), at: now, into: &out)
+                coalesce(try Match(JSONView(parser.parse($0)), event.sequence), at: now, into: &out)
             }
         } catch {
             out.reject(event, error as? Rejection ?? Rejection(code: "match.json", reason: "\(error)", path: ""))
         }
     }
 
-    private mutating func take(_ match: Match, at now: Instant, into out: inout Outbox) {
+    private mutating func coalesce(_ match: Match, at now: Instant, into out: inout Outbox) {
         held.forget(after: memory, at: now)
         if match.isReplaceable {
-            takeReplaceable(match, at: now, into: &out)
+            coalesceReplaceable(match, at: now, into: &out)
         } else {
             pass(match, into: &out)
         }
     }
 
     /// Makes a key only if it is needed, because making a key costs as much as all other steps together.
-    private mutating func takeReplaceable(_ match: Match, at now: Instant, into out: inout Outbox) {
+    private mutating func coalesceReplaceable(_ match: Match, at now: Instant, into out: inout Outbox) {
         let key = held.isEmpty ? nil : HoldKey(match)
         let slot = key.flatMap { held.slot(of: $0) }
         let due = due(match, slot, at: now)

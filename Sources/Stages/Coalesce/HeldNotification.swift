@@ -13,7 +13,8 @@ struct HeldNotification {
     let since: Instant
     /// The latest time at which the notification leaves.
     let limit: Instant
-    /// The position of the first match. Notifications that are due at the same time leave in the order of these positions.
+    /// The position of the first match. Notifications that are due at the same time leave in the order of these
+    /// positions.
     let first: UInt64
     /// The changes that the notification stands for, at least one. The last is the change of the newest match.
     private(set) var causes: [UInt64]

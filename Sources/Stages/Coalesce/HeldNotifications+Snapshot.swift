@@ -29,7 +29,7 @@ extension HeldNotifications {
             let (moment, bytes) = (try snapshot.instant(), try snapshot.array())
             guard let key = HoldKey(bytes: bytes), moment >= last,
                 slot(of: key).flatMap({ lastLeft($0) }) == nil
-            else { throw snapshot.error("a key is invalid, appears twice or is out of order") }
+            else { throw snapshot.error("a key is invalid or appears twice, or its time is out of order") }
             last = moment
             note(slot(of: key), key, leftAt: moment)
         }

@@ -40,7 +40,7 @@ struct Match: ~Escapable {
         collapseID = try Match.collapseID(of: notificationInfo)
     }
 
-    /// Whether a newer match may replace this one: it has a collapse ID or is silent.
+    /// Whether a newer match may replace this match, because this match has a collapse ID or is silent.
     var isReplaceable: Bool { collapseID != nil || isSilent }
 
     var isSilent: Bool { NotificationVisibility.isSilent(notificationInfo) }
@@ -49,7 +49,8 @@ struct Match: ~Escapable {
         guard let info = json[.notificationInfo], !info.isNull else { return nil }
         guard info.isObject else {
             throw Rejection(
-                code: "match.notification_info", reason: "notificationInfo must be an object", path: "notificationInfo")
+                code: "match.notification_info", reason: "notificationInfo must be an object, not \(info.kindName)",
+                path: "notificationInfo")
         }
         return info
     }

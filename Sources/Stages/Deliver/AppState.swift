@@ -7,6 +7,10 @@ struct AppKey: Hashable, Comparable {
     var transport: String
     var app: Delivery.App
 
+    static func == (left: AppKey, right: AppKey) -> Bool { left.texts == right.texts }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(texts) }
+
     static func < (left: AppKey, right: AppKey) -> Bool { left.texts.lexicographicallyPrecedes(right.texts) }
 
     private var texts: [ExactText] {
@@ -23,7 +27,7 @@ struct AppState {
     var hasAccepted = false
     var hold: AppHold?
     /// The number of scheduled effects that will stop the app.
-    var holdsComing = 0
+    var scheduledHolds = 0
     /// Devices whose addresses the transport does not know. Empty once the transport has accepted a push of the app.
     var suspects: [Retirement] = []
 
@@ -32,7 +36,7 @@ struct AppState {
 
     /// Whether another accepted push leaves the state as it is.
     @inline(__always)
-    var isHealthy: Bool { hasAccepted && hold == nil && holdsComing == 0 && suspects.isEmpty }
+    var isHealthy: Bool { hasAccepted && hold == nil && scheduledHolds == 0 && suspects.isEmpty }
 
     var isSuspicious: Bool { !hasAccepted && suspects.count >= AppState.suspectsMax }
 }
@@ -75,6 +79,7 @@ struct Apps {
     /// The stopped apps, sorted by key.
     private(set) var held: [Int] = []
 
+    /// The index of an app. A new app gets the next index.
     mutating func index(of key: AppKey) -> Int {
         if let index = indices[key] { return index }
         indices[key] = states.count

@@ -39,10 +39,10 @@ package struct DeliverSettings: PluginSettings {
     }
 
     package enum RetryTo: String, CaseIterable, Sendable, Hashable {
-        /// To the device's present registration. If that registration is for another app, the push is not sent: its
+        /// To the device's current registration. If that registration is for another app, the push is not sent: its
         /// payload and badge are for the old app.
         case sameApp = "same-app"
-        /// To the device's present registration.
+        /// To the device's current registration.
         case latest
         /// To the registration that the device had when the push came.
         case first

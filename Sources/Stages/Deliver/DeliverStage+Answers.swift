@@ -2,14 +2,14 @@ import JSON
 import PipelineKit
 import Time
 
-/// Handles the answers of transports. If a push must be tried again, the transport says when, and ``PendingPush`` says when
-/// to give up.
+/// Handles the answers of transports. If a push must be tried again, the transport says when, and ``PendingPush`` says
+/// when to give up.
 ///
-/// The events that the stage writes for an answer depend on the answer, its time and the earlier events. The answer changes
-/// deliveries only from the next wake on.
+/// The events that the stage writes for an answer depend on the answer, its time and the earlier events. The answer
+/// changes deliveries only from the next wake on.
 extension DeliverStage {
-    /// Writes the outcome of a push at a device. If the push replaces an older push, writes the `superseded` outcome of the
-    /// older push first.
+    /// Writes the outcome of a push at a device, or an attempt if the push must wait. If the push replaces an older
+    /// push, writes the `superseded` outcome of the older push first.
     ///
     /// - Parameter answer: The transport's answer; nil if no transport got the push.
     @inline(__always)
@@ -19,14 +19,14 @@ extension DeliverStage {
     ) {
         if let older = line.replaced { supersede(older, by: origin.push, into: &out) }
         switch line.result {
-        case .out: if let answer { take(answer, to: line, of: origin, at: now, into: &out) }
+        case .handedOut: if let answer { apply(answer, to: line, of: origin, at: now, into: &out) }
         case .ended(let code): out.append { origin.outcome.write(code, at: line.device, line.id, to: &$0) }
         case .held: hold(PendingPush(line, of: origin), at: now, into: &out)
         }
     }
 
     @inline(__always)
-    private mutating func take(
+    private mutating func apply(
         _ answer: TransportAnswer, to line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin, at now: Instant,
         into out: inout Outbox
     ) {
@@ -38,7 +38,7 @@ extension DeliverStage {
         }
     }
 
-    /// Ends an older push, because a newer one with the same collapse ID replaces it.
+    /// Ends an older push, because a newer push with the same collapse ID replaces the older push.
     private mutating func supersede(_ key: PendingKey, by push: UInt64, into out: inout Outbox) {
         guard let older = pending.remove(key) else { return }
         var note = older.note(PushNote(.superseded))
@@ -46,8 +46,8 @@ extension DeliverStage {
         write(note, of: older, into: &out)
     }
 
-    /// Makes the push wait until its stopped app is resumed. If the app has been resumed in the meantime, the push waits
-    /// only for the next wake.
+    /// Makes the push wait until its stopped app is resumed. If the app has been resumed in the meantime, the push
+    /// waits only for the next wake.
     private mutating func hold(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
         let app = push.device.appIndex
         registry.apps[app].hold?.noteArrival(at: now)
@@ -61,10 +61,10 @@ extension DeliverStage {
     }
 
     mutating func fold(
-        _ answer: TransportAnswer, toRepeatOf key: PendingKey, at now: Instant, into out: inout Outbox
+        _ answer: TransportAnswer, toPending key: PendingKey, at now: Instant, into out: inout Outbox
     ) {
         guard var push = pending.remove(key) else { return }
-        push.isOut = false
+        push.awaitsAnswer = false
         if push.isNotice {
             fold(answer, toNotice: push, at: now, into: &out)
         } else {
@@ -95,7 +95,7 @@ extension DeliverStage {
         let app = push.device.appIndex
         if !registry.apps.isHealthy(app) {
             let state = registry.apps[app]
-            if state.hold != nil || state.holdsComing > 0 { schedule(.resume(app: app), receivedAt, &note) }
+            if state.hold != nil || state.scheduledHolds > 0 { schedule(.resume(app: app), receivedAt, &note) }
             if state.hold != nil, state.isSuspicious { reportRecovery(of: app, into: &out) }
             for suspect in state.suspects { schedule(.retire(suspect), receivedAt, &note) }
             registry.apps[app].suspects = []
@@ -146,9 +146,10 @@ extension DeliverStage {
         let since = answer.since ?? receivedAt
         note.registered = push.device.registered
         note.since = cameUndatedAtRegistration(answer, push, receivedAt) ? nil : since
-        // An answer without a time is about the address that the push was sent to, so it is later than the registration.
+        // An answer without a time is about the address that the push was sent to, so it is later than the
+        // registration.
         let isLater = answer.since == nil || since > push.device.registered
-        if isLater || push.handedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
+        if isLater || push.lastHandedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
             schedule(.retire(retirement(push, answer, since)), receivedAt, &note)
         }
         resumeIfProbed(by: push, receivedAt, &note)
@@ -166,8 +167,8 @@ extension DeliverStage {
         answer.since == nil && receivedAt <= push.device.registered
     }
 
-    /// An answer may say that a token became invalid before the device was registered. The stage does not believe it if the
-    /// push was handed out less than this time after the registration.
+    /// An answer may say that a token became invalid before the device was registered. The stage then retires the
+    /// device only if the push was handed out at least this long after the registration.
     private static let registrationTrust = Duration.seconds(86_400)
 
     private func retirement(_ push: PendingPush, _ answer: TransportAnswer, _ since: Instant) -> Retirement {
@@ -189,7 +190,7 @@ extension DeliverStage {
             registry.apps[app].suspect(retirement(push, answer, receivedAt))
         }
         if registry.apps[app].isSuspicious {
-            hold(app, nil, Self.suspicion, push, receivedAt, &note)
+            scheduleHold(of: app, status: nil, reason: Self.suspicion, after: push, receivedAt, &note)
         } else {
             resumeIfProbed(by: push, receivedAt, &note)
         }
@@ -203,21 +204,22 @@ extension DeliverStage {
         _ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
         var note = PushNote(waiting: PendingPush.heldWord)
-        hold(push.device.appIndex, answer.status, answer.reason, push, receivedAt, &note)
+        scheduleHold(
+            of: push.device.appIndex, status: answer.status, reason: answer.reason, after: push, receivedAt, &note)
         wait(push, note, answered: answer, into: &out)
     }
 
-    private mutating func hold(
-        _ app: Int, _ status: Int?, _ reason: String?, _ push: PendingPush, _ receivedAt: Instant,
+    private mutating func scheduleHold(
+        of app: Int, status: Int?, reason: String?, after push: PendingPush, _ receivedAt: Instant,
         _ note: inout PushNote
     ) {
         let wasProbe = registry.apps[app].hold?.probe == push.key
-        registry.apps[app].holdsComing += 1
+        registry.apps[app].scheduledHolds += 1
         schedule(.hold(app: app, status: status, reason: reason, wasProbe: wasProbe), receivedAt, &note)
     }
 
-    /// Ends the hold if the push was the app's probe. Every answer to a probe ends the hold, except `stopped` and an
-    /// unknown address in a suspicious app.
+    /// Schedules the end of the hold if the push was the app's probe. Every answer to a probe ends the hold, except
+    /// `stopped` and an unknown address in a suspicious app.
     private mutating func resumeIfProbed(by push: PendingPush, _ receivedAt: Instant, _ note: inout PushNote) {
         let app = push.device.appIndex
         guard registry.apps[app].hold?.probe == push.key else { return }
@@ -240,42 +242,44 @@ extension DeliverStage {
         out.append { push.outcome.write(note, at: push.device, push.id, to: &$0) }
     }
 
-    /// Makes the push wait, unless a newer push replaces it or too many pushes wait already.
+    /// Makes the push wait, and writes an attempt. If a newer push replaces the push, or if too many pushes wait
+    /// already, writes an outcome instead.
     mutating func wait(
         _ push: PendingPush, _ note: PushNote, answered answer: TransportAnswer? = nil, into out: inout Outbox
     ) {
-        let text = push.note(note, answered: answer)
+        let attempt = push.note(note, answered: answer)
         var push = push
         push.superseder = push.superseder ?? pending.successor(of: push)?.push
         if let newer = push.superseder, !push.isUnderWay {
-            return drop(push, for: newer, text, answer, into: &out)
+            return drop(push, for: newer, attempt, answer, into: &out)
         }
-        guard pending.count < settings.pendingMax else { return refuse(push, text, answer, into: &out) }
+        guard pending.count < settings.pendingMax else { return refuse(push, attempt, answer, into: &out) }
         if note.word == PendingPush.heldWord {
             push.isHeld = true
             push.due = push.end(settings.retryFor, after: note.receivedAt)
         }
         pending.insert(push)
-        write(text, of: push, into: &out)
+        write(attempt, of: push, into: &out)
     }
 
     /// Ends a push that would have to wait, because a newer push with the same collapse ID already waits.
     private func drop(
-        _ push: PendingPush, for newer: UInt64, _ text: PushNote, _ answer: TransportAnswer?,
+        _ push: PendingPush, for newer: UInt64, _ attempt: PushNote, _ answer: TransportAnswer?,
         into out: inout Outbox
     ) {
         var note = push.note(PushNote(.superseded), answered: answer)
-        (note.superseder, note.receivedAt, note.until) = (newer, text.receivedAt, text.until)
+        (note.superseder, note.receivedAt, note.until) = (newer, attempt.receivedAt, attempt.until)
         write(note, of: push, into: &out)
     }
 
+    /// Ends a push that would have to wait, because too many pushes wait already.
     func refuse(
-        _ push: PendingPush, _ text: PushNote, _ answer: TransportAnswer?, into out: inout Outbox
+        _ push: PendingPush, _ attempt: PushNote, _ answer: TransportAnswer?, into out: inout Outbox
     ) {
         var refusal = push.note(PushNote(.failed), answered: answer)
         refusal.said = answer.map { $0.reason ?? "" }
         refusal.reason = "\(settings.pendingMax) pushes wait already: see pendingMax"
-        (refusal.receivedAt, refusal.until) = (text.receivedAt, text.until)
+        (refusal.receivedAt, refusal.until) = (attempt.receivedAt, attempt.until)
         write(refusal, of: push, into: &out)
     }
 }

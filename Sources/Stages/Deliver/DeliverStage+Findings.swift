@@ -23,8 +23,8 @@ extension DeliverStage {
             ])
     }
 
-    /// Tells the operator that the stage itself has stopped the app. If a transport stops an app, the transport reports
-    /// it.
+    /// Tells the operator that the stage itself has stopped the app. If a transport stops an app, the transport tells
+    /// the operator.
     func reportSuspicion(of app: Int, into out: inout Outbox) {
         let key = registry.apps.keys[app]
         out.tell(

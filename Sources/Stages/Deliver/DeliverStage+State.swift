@@ -52,7 +52,8 @@ extension DeliverStage {
         updateDeadline()
     }
 
-    /// - Returns: The names of the transports that were removed or added since the snapshot, or have other settings now.
+    /// - Returns: The names of the transports that were removed or added since the snapshot, or that have other
+    ///   settings now.
     private func readChangedTransports(_ snapshot: inout SnapshotReader) throws(SnapshotError) -> Set<String> {
         var changed = Dictionary(settings.transports.map { ($0.name, $0.fingerprint) }) { $1 }
         for _ in 0..<(try snapshot.count(bytesEach: 2)) {

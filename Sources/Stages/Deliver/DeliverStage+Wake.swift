@@ -34,7 +34,7 @@ extension DeliverStage {
         guard registry.retire(retirement.device) else { return }
         out.append { retirement.write(to: &$0) }
         withdraw(as: .unregistered, reason: Self.goneMeanwhile, into: &out) { $0.isSame(as: retirement.device) }
-        if settings.retired != nil { tell(RetirementNotice(retirement, upstream, at: now), into: &out) }
+        if settings.retired != nil { enqueue(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
     /// Withdraws deliveries that no transport has yet, except the probe of an app.
@@ -42,7 +42,7 @@ extension DeliverStage {
         as outcome: TransportAnswer.Outcome, status: Int? = nil, reason: String?, into out: inout Outbox,
         where isWanted: (Device) -> Bool
     ) {
-        let repeats = pending.outInOrder.filter { push in
+        let repeats = pending.awaitingAnswerInOrder.filter { push in
             !push.isNotice && !push.isUnderWay && isWanted(push.device)
                 && registry.apps[push.device.appIndex].hold?.probe != push.key
         }
@@ -56,7 +56,7 @@ extension DeliverStage {
     private mutating func hold(
         _ app: Int, _ status: Int?, _ reason: String?, _ wasProbe: Bool, at now: Instant, into out: inout Outbox
     ) {
-        registry.apps[app].holdsComing -= 1
+        registry.apps[app].scheduledHolds -= 1
         if registry.apps[app].hold == nil {
             registry.apps.hold(app, AppHold(at: now))
             withdraw(as: .stopped, status: status, reason: reason, into: &out) { $0.appIndex == app }
@@ -91,7 +91,8 @@ extension DeliverStage {
         handOut(push, at: now, into: &out)
     }
 
-    /// The first push that is held for the app. A push leaves the hold if its device is gone or now has another app.
+    /// The first push that is held for the app. Unless `retryTo` is `first`, a held push ends if its device is gone,
+    /// and is released if its device now has another app.
     private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
         guard settings.retryTo != .first else { return pending.held(of: app).first }
         var first: PendingPush?
@@ -111,15 +112,15 @@ extension DeliverStage {
 
     // MARK: Pushes
 
-    /// The push, readdressed to the present registration of its device if `retryTo` allows that. Nil if the device is
-    /// gone or may not get the push because it is registered for another app, unless the transport still has the push.
+    /// The push, readdressed to the current registration of its device if `retryTo` allows that. Nil if the device is
+    /// gone or must not get the push because it is registered for another app, unless the transport still has the push.
     private func readdressed(_ push: PendingPush) -> PendingPush? {
         guard settings.retryTo != .first, !push.isNotice else { return push }
-        guard let device = presentDevice(of: push) else { return push.isUnderWay ? push : nil }
+        guard let device = currentDevice(of: push) else { return push.isUnderWay ? push : nil }
         return push.moved(to: device)
     }
 
-    private func presentDevice(of push: PendingPush) -> Device? {
+    private func currentDevice(of push: PendingPush) -> Device? {
         guard let device = registry.current(push.device) else { return nil }
         return settings.retryTo == .sameApp && device.isOfOtherApp(than: push.device) ? nil : device
     }
@@ -172,8 +173,8 @@ extension DeliverStage {
     /// Whether the delivery only queries the status of a push that the transport still has.
     private func isStatusQuery(_ push: PendingPush, at now: Instant) -> Bool {
         guard push.isUnderWay else { return false }
-        if settings.retryTo != .first, !push.isNotice, presentDevice(of: push) == nil { return true }
-        return push.superseder != nil || push.lastMoment(settings.retryFor) <= now
+        if settings.retryTo != .first, !push.isNotice, currentDevice(of: push) == nil { return true }
+        return push.superseder != nil || push.sendDeadline(settings.retryFor) <= now
             || !push.isNotice && registry.apps.isHeld(push.device.appIndex)
     }
 
@@ -189,7 +190,7 @@ extension DeliverStage {
     }
 
     package func handOutAgain(at now: Instant, into out: inout Outbox) {
-        let repeats = pending.outInOrder.map { ($0.key, delivery(of: $0, at: now)) }
+        let repeats = pending.awaitingAnswerInOrder.map { ($0.key, delivery(of: $0, at: now)) }
         let first = ledger.deliveries().map { (PendingKey($0.id), $0) }
         for (_, delivery) in (repeats + first).sorted(by: { $0.0 < $1.0 }) { out.deliver(delivery) }
         withdrawUndeliverable(into: &out)

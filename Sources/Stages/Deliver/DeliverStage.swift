@@ -52,10 +52,10 @@ package struct DeliverStage: Stage {
         do throws(Rejection) {
             if event.isOfType(EventName.push) {
                 let push = try Push(event.json)
-                send(push, to: registry.devices(of: push.user) ?? [], event.sequence, at: now, into: &out)
+                send(push, to: registry.devices(of: push.user) ?? .several([]), event.sequence, at: now, into: &out)
             } else if event.isOfType(EventName.pushRedrive) {
                 let redrive = try Redrive(event.json)
-                let devices = registry.device(redrive.device).map { [$0] } ?? []
+                let devices = registry.device(redrive.device).map { UserDevices.one($0) } ?? .several([])
                 send(redrive.push, to: devices, event.sequence, redriveOf: redrive.original, at: now, into: &out)
             } else if event.isOfType(EventName.deviceRegister) {
                 try registry.register(Registration(event.value, tokenRules), at: now)
@@ -77,7 +77,7 @@ package struct DeliverStage: Stage {
     /// Records the answer. Ignores an answer that the stage does not expect.
     package mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
         if pending.expectsAnswer(to: answer.id) {
-            fold(answer, toRepeatOf: PendingKey(answer.id), at: now, into: &out)
+            fold(answer, toPending: PendingKey(answer.id), at: now, into: &out)
         } else if let settled = ledger.settle(answer.id) {
             for line in settled.lines { write(line, of: settled.origin, answer, at: now, into: &out) }
         }
@@ -86,7 +86,8 @@ package struct DeliverStage: Stage {
 
     /// - Parameter original: The position of the original push, if this is a redrive.
     private mutating func send(
-        _ push: Push, to devices: [Device], _ sequence: UInt64, redriveOf original: JSONValue? = nil, at now: Instant,
+        _ push: Push, to devices: UserDevices, _ sequence: UInt64, redriveOf original: JSONValue? = nil,
+        at now: Instant,
         into out: inout Outbox
     ) {
         var line = PushLine(push)
@@ -99,9 +100,9 @@ package struct DeliverStage: Stage {
         for device in devices {
             var entry = prepare(&line, origin, device, isExpired, into: &out)
             if entry.isTransported, let collapseID = headers.collapseID {
-                noteOrder(of: &entry, origin, collapseID, replacesOlder: original == nil)
+                noteCollapseKey(of: &entry, origin, collapseID, replacesOlder: original == nil)
             }
-            if waiting.isEmpty, !entry.isOut {
+            if waiting.isEmpty, !entry.awaitsAnswer {
                 write(entry, of: origin, at: now, into: &out)
             } else {
                 waiting.append(entry)
@@ -124,21 +125,21 @@ package struct DeliverStage: Stage {
         let isHeld = registry.apps.isHeld(device.appIndex)
         if !isHeld { out.deliver(delivery) }
         return OutcomeLedger.Line(
-            device: device, id: id, delivery: delivery, result: isHeld ? .held : .out)
+            device: device, id: id, delivery: delivery, result: isHeld ? .held : .handedOut)
     }
 
-    /// Records the collapse key of a push at a device. Marks older pushes with the same key as superseded, so that they
-    /// are not sent again.
-    private mutating func noteOrder(
+    /// Records the collapse key of a push at a device. If `replacesOlder` is true, marks older pushes with the same key
+    /// as superseded, so that they are not sent again.
+    private mutating func noteCollapseKey(
         of line: inout OutcomeLedger.Line, _ origin: OutcomeLedger.Origin, _ collapseID: [UInt8], replacesOlder: Bool
     ) {
         let key = line.device.collapseKey(collapseID)
         line.collapseKey = key
         guard replacesOlder else { return }
         ledger.noteSuperseder(origin.push, of: key)
-        guard pending.hasSome(of: line.device.owner), let older = pending.superseded(by: key) else { return }
+        guard pending.mayHavePushes(ofOwnerOf: line.device), let older = pending.superseded(by: key) else { return }
         pending.noteSuperseder(origin.push, of: older)
-        if !older.isUnderWay, !older.isOut { line.replaced = older.key }
+        if !older.isUnderWay, !older.awaitsAnswer { line.replaced = older.key }
     }
 
     /// The outcome of a push that no transport gets; nil if a transport must get the push.

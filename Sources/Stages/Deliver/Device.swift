@@ -3,58 +3,77 @@ import JSON
 import PipelineKit
 import Time
 
-/// A registration of a device, with the JSON members that every push to the device needs.
+/// A registration of a device. Millions of them are in memory, so a device shares with other devices what it can.
 ///
 /// A new registration makes a new object. Pushes in flight keep the old object.
 final class Device: Sendable {
     let name: String
-    let transport: String
-    /// Whether the pipeline has the transport.
-    let hasTransport: Bool
-    /// Shares its memory with the other devices of the app.
-    let app: Delivery.App
-    /// The index of the app in ``Apps``.
-    let appIndex: Int
+    let registeredApp: RegisteredApp
     /// When the device was registered.
     let registered: Instant
     /// Makes the `apns-id` of a push to this device differ from the `apns-id` at the user's other devices.
     let salt: UInt64
-    /// A key that consists of container, environment and user.
-    let owner: [UInt8]
     /// Identifies the device among the devices of all users.
     let number: UInt64
-    /// A key that consists of container, environment, transport, topic and token. No two registered devices share it.
-    let address: [UInt8]
-    /// The members `,"device":…,"transport":…`, then `,"token":…`, then `,"apns-topic":…` if there is a topic.
-    private let text: [UInt8]
+    /// A hash of ``owner``.
+    let ownerHash: Int
+    /// The user's name, then the token.
+    private let bytes: [UInt8]
     private let tokenStart: Int
-    private let topicStart: Int
 
-    init(_ registration: Registration, at time: Instant, hasTransport: Bool, app: Delivery.App, appIndex: Int) {
+    init(_ registration: Registration, at time: Instant, _ registeredApp: RegisteredApp) {
         registered = time
-        self.appIndex = appIndex
+        self.registeredApp = registeredApp
         name = registration.device.name
-        transport = registration.transport
-        self.hasTransport = hasTransport
-        self.app = app
         salt = FNV.hash(registration.device.name.utf8)
-        owner = registration.device.user
         number = FNV.hash(registration.device.user + registration.device.name.utf8)
-        address = registration.address
-        var text = ByteBuffer(capacity: 256)
-        text.append(member: .device)
-        text.appendJSON(name)
-        text.append(member: .transport)
-        text.appendJSON(transport)
-        tokenStart = text.count
-        text.append(member: .token)
-        text.appendJSON(registration.token)
-        topicStart = text.count
-        if let topic = registration.topic {
-            text.append(member: .apnsTopic)
-            text.appendJSON(topic)
-        }
-        self.text = Array(text.bytes)
+        ownerHash = Device.hash(ofOwner: registration.device.user)
+        let user = registration.device.user.dropFirst(registeredApp.ownerPrefix.count).dropLast()
+        tokenStart = user.count
+        bytes = Array(user) + registration.token.utf8
+    }
+
+    static func hash(ofOwner key: [UInt8]) -> Int {
+        var hasher = Hasher()
+        key.withUnsafeBytes { hasher.combine(bytes: $0) }
+        return hasher.finalize()
+    }
+
+    var transport: String { registeredApp.key.transport }
+    /// Whether the pipeline has the transport.
+    var hasTransport: Bool { registeredApp.hasTransport }
+    var app: Delivery.App { registeredApp.key.app }
+    var topic: String? { app.topic }
+    /// The index of the app in ``Apps``.
+    var appIndex: Int { registeredApp.index }
+    private var user: ArraySlice<UInt8> { bytes[..<tokenStart] }
+    private var tokenBytes: ArraySlice<UInt8> { bytes[tokenStart...] }
+    var token: String { String(decoding: tokenBytes, as: UTF8.self) }
+    /// A key that consists of container, environment and user.
+    var owner: [UInt8] { registeredApp.ownerPrefix + user + [0] }
+
+    /// - Parameter key: See ``owner``.
+    func isOwned(by key: [UInt8]) -> Bool {
+        let prefix = registeredApp.ownerPrefix
+        return key.count == prefix.count + tokenStart + 1 && key.starts(with: prefix)
+            && key[prefix.count...].starts(with: user)
+    }
+
+    func hasSameOwner(as other: Device) -> Bool {
+        ownerHash == other.ownerHash && user == other.user
+            && registeredApp.ownerPrefix == other.registeredApp.ownerPrefix
+    }
+
+    /// Whether both have the same app, transport and token. No two registered devices have the same address.
+    func hasSameAddress(as other: Device) -> Bool {
+        (registeredApp === other.registeredApp || registeredApp.key == other.registeredApp.key)
+            && tokenBytes == other.tokenBytes
+    }
+
+    /// Feeds the hash of the device's address.
+    func hashAddress(into hasher: inout Hasher) {
+        hasher.combine(registeredApp.index)
+        bytes.withUnsafeBytes { hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[tokenStart...])) }
     }
 
     /// Compares names byte by byte: two encodings of an accented letter are two names.
@@ -63,7 +82,7 @@ final class Device: Sendable {
     /// Whether both are the same registration.
     func isSame(as other: Device) -> Bool {
         self === other
-            || registered == other.registered && address == other.address && owner == other.owner
+            || registered == other.registered && hasSameAddress(as: other) && hasSameOwner(as: other)
                 && isNamed(other.name)
     }
 
@@ -76,24 +95,62 @@ final class Device: Sendable {
     /// A key that all pushes to this device with the collapse ID share.
     func collapseKey(_ collapseID: [UInt8]) -> [UInt8] { owner + name.utf8 + [0] + collapseID }
 
-    /// The size of the device's members in a push.
-    var textBytes: Int { text.count }
+    /// About the size of the device's members in a push.
+    var textBytes: Int { name.utf8.count + bytes.count + registeredApp.textBytes + 32 }
 
     /// Appends `,"device":…,"transport":…`.
     @inline(__always)
-    func writeName(to buffer: inout ByteBuffer) { write(0..<tokenStart, to: &buffer) }
+    func writeName(to buffer: inout ByteBuffer) {
+        buffer.append(member: .device)
+        buffer.appendJSON(name)
+        registeredApp.transportMember.withUnsafeBytes { buffer.append($0) }
+    }
 
     /// Appends `,"device":…,"transport":…,"token":…`.
     @inline(__always)
-    func writeNameAndToken(to buffer: inout ByteBuffer) { write(0..<topicStart, to: &buffer) }
+    func writeNameAndToken(to buffer: inout ByteBuffer) {
+        writeName(to: &buffer)
+        buffer.append(member: .token)
+        bytes.withUnsafeBytes { buffer.appendJSON(utf8: UnsafeRawBufferPointer(rebasing: $0[tokenStart...])) }
+    }
 
     /// Appends `,"apns-topic":…` if there is a topic.
     @inline(__always)
-    func writeTopic(to buffer: inout ByteBuffer) { write(topicStart..<text.count, to: &buffer) }
-
-    private func write(_ range: Range<Int>, to buffer: inout ByteBuffer) {
-        text.withUnsafeBytes { buffer.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    func writeTopic(to buffer: inout ByteBuffer) {
+        registeredApp.topicMember.withUnsafeBytes { buffer.append($0) }
     }
+}
+
+/// An app at a transport, with what all its devices share.
+final class RegisteredApp: Sendable {
+    let key: AppKey
+    /// The index of the app in ``Apps``.
+    let index: Int
+    /// Whether the pipeline has the transport.
+    let hasTransport: Bool
+    /// Container and environment, each followed by a zero byte: the beginning of the keys of the app's users.
+    let ownerPrefix: [UInt8]
+    /// `,"transport":…`
+    let transportMember: [UInt8]
+    /// `,"apns-topic":…`; empty if there is no topic.
+    let topicMember: [UInt8]
+
+    init(_ key: AppKey, index: Int, hasTransport: Bool) {
+        (self.key, self.index, self.hasTransport) = (key, index, hasTransport)
+        ownerPrefix = Array(key.app.container.utf8) + [0] + Array(key.app.environment.utf8) + [0]
+        var text = ByteBuffer()
+        text.append(member: .transport)
+        text.appendJSON(key.transport)
+        transportMember = Array(text.bytes)
+        text.removeAll()
+        if let topic = key.app.topic {
+            text.append(member: .apnsTopic)
+            text.appendJSON(topic)
+        }
+        topicMember = Array(text.bytes)
+    }
+
+    var textBytes: Int { transportMember.count + topicMember.count }
 }
 
 /// FNV-1a with 64 bits. Every `apns-id` depends on it, so it must never change.

@@ -25,15 +25,12 @@ struct Registration {
     let transport: String
     let token: String
     let topic: String?
-    /// A key that consists of container, environment, transport, topic and token.
-    let address: [UInt8]
 
     init(_ event: JSONValue, _ rules: TokenRules = TokenRules()) throws(Rejection) {
         device = try DeviceName(event)
         transport = try event.text(.transport)
         token = try rules.address(event.text(.token), at: transport)
         topic = event[.topic].map(\.isNull) ?? true ? nil : try event.text(.topic)
-        address = try event.key("container", "environment", "transport") + Self.key(topic) + Self.key(token)
     }
 
     /// - Parameter device: A device whose `user` is a valid key.
@@ -42,16 +39,12 @@ struct Registration {
         self.transport = transport
         self.token = token
         self.topic = topic
-        let addressStart = device.user.split(separator: 0).prefix(2).flatMap { $0 + [0] }
-        address = addressStart + Self.key(transport) + Self.key(topic) + Self.key(token)
     }
 
     var app: Delivery.App {
         let parts = device.user.split(separator: 0).prefix(2).map { String(decoding: $0, as: UTF8.self) }
         return Delivery.App(container: parts[0], environment: parts[1], topic: topic)
     }
-
-    private static func key(_ text: String?) -> [UInt8] { Array((text ?? "").utf8) + [0] }
 }
 
 extension JSONValue {
@@ -91,8 +84,8 @@ extension JSONValue {
 
     private func keyPart(_ name: StaticString) throws(Rejection) -> JSONValue {
         let value = try required(name, .string, "a string")
-        let isGood = value.plain.map { $0.count > 0 } ?? value.withUTF8 { !$0.contains(0) } ?? false
-        guard isGood else {
+        let isValid = value.plain.map { $0.count > 0 } ?? value.withUTF8 { !$0.contains(0) } ?? false
+        guard isValid else {
             throw Rejection(code: "field.value", reason: "\(name) is empty or contains U+0000", path: "\(name)")
         }
         return value

@@ -49,8 +49,8 @@ extension DeviceRegistry {
         return device(registration, at: try snapshot.instant())
     }
 
-    private var usersInOrder: [(key: [UInt8], devices: [Device])] {
-        byUser.map { (key: $0.key, devices: $0.value) }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    private var usersInOrder: [(key: [UInt8], devices: UserDevices)] {
+        byUser.map { (key: $0.key, devices: $0) }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     }
 }
 
@@ -67,14 +67,6 @@ extension Device {
     func writeWhole(into snapshot: inout SnapshotWriter) {
         snapshot.write(owner)
         write(into: &snapshot)
-    }
-
-    var token: String { text(4) }
-    var topic: String? { text(3).isEmpty ? nil : text(3) }
-
-    /// A part of the address. Part 3 is the topic, part 4 the token.
-    private func text(_ part: Int) -> String {
-        String(decoding: address.split(separator: 0, omittingEmptySubsequences: false)[part], as: UTF8.self)
     }
 }
 

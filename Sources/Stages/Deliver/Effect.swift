@@ -3,10 +3,10 @@ import JSON
 import PipelineKit
 import Time
 
-/// A consequence of an answer besides the outcome of its push.
+/// A consequence of an answer besides the outcome of its push, or a consequence of changed settings.
 ///
-/// It is not applied at once, but by a separate wake just after the answer. Otherwise the delivery of a push could depend
-/// on whether the answer to the previous push has already come.
+/// The stage does not apply an effect of an answer at once, but in a separate wake just after the answer. Otherwise the
+/// delivery of a push could depend on whether the answer to the previous push has already come.
 enum Effect {
     case retire(Retirement)
     /// - Parameters:
@@ -14,8 +14,8 @@ enum Effect {
     ///   - wasProbe: Whether the answer was to a probe of an app that is already stopped.
     case hold(app: Int, status: Int?, reason: String?, wasProbe: Bool)
     case resume(app: Int)
-    /// The settings of the app's transport have changed. The app is resumed a second later, so that no record under the old
-    /// settings has the same time.
+    /// The settings of the app's transport have changed. The app is resumed a second later, so that no record under
+    /// the old settings has the same time.
     case resumeAfterSettingsChange(app: Int)
 }
 

@@ -22,7 +22,9 @@ extension OutcomeLedger {
         for _ in 0..<(try snapshot.count(bytesEach: 8)) {
             lines.append(try Line(from: &snapshot, &registry, of: push, unpruned))
         }
-        guard lines.first?.isOut == true else { throw snapshot.error("a push in the ledger waits for no answer") }
+        guard lines.first?.awaitsAnswer == true else {
+            throw snapshot.error("a push in the ledger waits for no answer")
+        }
         insert(origin, lines)
     }
 }
@@ -58,7 +60,7 @@ extension OutcomeLedger.Line {
 extension OutcomeLedger.Result {
     fileprivate func write(into snapshot: inout SnapshotWriter) {
         switch self {
-        case .out: snapshot.write("out")
+        case .handedOut: snapshot.write("out")
         case .held: snapshot.write("held")
         case .ended(let code): snapshot.write(code.rawValue)
         }
@@ -67,7 +69,7 @@ extension OutcomeLedger.Result {
     fileprivate init(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         let word = try snapshot.text()
         switch word {
-        case "out": self = .out
+        case "out": self = .handedOut
         case "held": self = .held
         default:
             guard let code = OutcomeCode(rawValue: word) else { throw snapshot.error("outcome \"\(word)\" is unknown") }

@@ -11,7 +11,7 @@ struct OutcomeLedger {
     /// The state of a push at a device.
     enum Result {
         /// The push was handed out to a transport.
-        case out
+        case handedOut
         /// The push has ended without a transport.
         case ended(OutcomeCode)
         /// The push waits, because the device's app is stopped.
@@ -32,7 +32,7 @@ struct OutcomeLedger {
         /// The newer push that replaces this push and came while this push waited for its answer.
         var superseder: UInt64?
 
-        var isOut: Bool { if case .out = result { true } else { false } }
+        var awaitsAnswer: Bool { if case .handedOut = result { true } else { false } }
         /// Whether a transport gets the push, now or when its app is resumed.
         var isTransported: Bool { if case .ended = result { false } else { true } }
     }
@@ -48,9 +48,11 @@ struct OutcomeLedger {
         let origin: Origin
         fileprivate(set) var lines: [Line]
 
-        fileprivate mutating func settle(_ device: String) -> Settled? {
-            guard let first = lines.firstIndex(where: { $0.isOut && $0.device.isNamed(device) }) else { return nil }
-            let end = lines[(first + 1)...].firstIndex { $0.isOut } ?? lines.count
+        fileprivate mutating func settle(_ device: String) -> SettledLines? {
+            guard let first = lines.firstIndex(where: { $0.awaitsAnswer && $0.device.isNamed(device) }) else {
+                return nil
+            }
+            let end = lines[(first + 1)...].firstIndex { $0.awaitsAnswer } ?? lines.count
             var settled: [Line] = []
             if end - first == lines.count {
                 swap(&settled, &lines)
@@ -58,12 +60,12 @@ struct OutcomeLedger {
                 settled = Array(lines[first..<end])
                 lines.removeSubrange(first..<end)
             }
-            return Settled(origin: origin, lines: settled, isLast: lines.isEmpty)
+            return SettledLines(origin: origin, lines: settled, isLast: lines.isEmpty)
         }
     }
 
     /// The lines of a push whose outcomes can be written after an answer.
-    struct Settled {
+    struct SettledLines {
         let origin: Origin
         let lines: [Line]
         /// Whether these are the last lines of the push.
@@ -87,7 +89,7 @@ struct OutcomeLedger {
 
     /// Adds a push. Its first line must wait for an answer.
     mutating func insert(_ origin: Origin, _ lines: [Line]) {
-        precondition(lines.first?.isOut == true, "the first line of push \(origin.push) waits for no answer")
+        precondition(lines.first?.awaitsAnswer == true, "the first line of push \(origin.push) waits for no answer")
         entries[origin.push] = Entry(origin: origin, lines: lines)
         order.append(origin.push)
         for line in lines {
@@ -99,18 +101,18 @@ struct OutcomeLedger {
     /// Removes the line that is answered, and the following lines that need no answer.
     ///
     /// - Returns: The removed lines; nil if the push waits for no answer from that device.
-    mutating func settle(_ id: Delivery.ID) -> Settled? {
+    mutating func settle(_ id: Delivery.ID) -> SettledLines? {
         guard let index = entries.index(forKey: id.push), let settled = entries.values[index].settle(id.device)
         else { return nil }
         if settled.isLast {
             entries.remove(at: index)
-            dropOrder()
+            dropEnded()
         }
         if !byCollapseKey.isEmpty { for line in settled.lines { forget(line, of: settled.origin) } }
         return settled
     }
 
-    private mutating func dropOrder() {
+    private mutating func dropEnded() {
         while orderStart < order.count, entries.index(forKey: order[orderStart]) == nil { orderStart += 1 }
         guard orderStart == order.count || orderStart >= 4_096 else { return }
         order.removeFirst(orderStart)
@@ -138,7 +140,7 @@ struct OutcomeLedger {
     /// The deliveries without an answer, in the order of their pushes.
     func deliveries(where isWanted: (Device) -> Bool = { _ in true }) -> [Delivery] {
         inOrder.flatMap { entry in
-            entry.lines.compactMap { $0.isOut && isWanted($0.device) ? $0.delivery : nil }
+            entry.lines.compactMap { $0.awaitsAnswer && isWanted($0.device) ? $0.delivery : nil }
         }
     }
 }

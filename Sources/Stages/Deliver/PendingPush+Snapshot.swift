@@ -15,11 +15,11 @@ extension PendingPush {
         snapshot.write(head)
         snapshot.write(rest)
         snapshot.write(arrived)
-        snapshot.write(handedOut)
+        snapshot.write(lastHandedOut)
         snapshot.write(attempts)
         snapshot.write(mayRepeat)
         snapshot.write(isUnderWay)
-        snapshot.write(isOut)
+        snapshot.write(awaitsAnswer)
         snapshot.write(superseder) { $1.write($0) }
         snapshot.write(status) { $1.write($0) }
         snapshot.write(reason) { $1.write($0) }
@@ -36,11 +36,11 @@ extension PendingPush {
         outcome = try OutcomeText(from: &snapshot)
         (head, rest) = (try snapshot.array(), try snapshot.array())
         headers = PushHeaders(head: head, rest: rest)
-        (arrived, handedOut) = (try snapshot.instant(), try snapshot.instant())
+        (arrived, lastHandedOut) = (try snapshot.instant(), try snapshot.instant())
         attempts = try snapshot.attempts()
         mayRepeat = try snapshot.flag()
         isUnderWay = try snapshot.flag()
-        isOut = try snapshot.flag()
+        awaitsAnswer = try snapshot.flag()
         superseder = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.number() }
         status = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.integer() }
         reason = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.text() }
@@ -77,14 +77,14 @@ extension AppKey {
 
 extension AppState {
     /// Whether the state is still the state of a new app.
-    var isInitial: Bool { !hasAccepted && hold == nil && holdsComing == 0 && suspects.isEmpty }
+    var isInitial: Bool { !hasAccepted && hold == nil && scheduledHolds == 0 && suspects.isEmpty }
 
     /// Forgets what the transport answered under its earlier settings.
     mutating func forgetAnswers() { (hasAccepted, suspects) = (false, []) }
 
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(hasAccepted)
-        snapshot.write(holdsComing)
+        snapshot.write(scheduledHolds)
         snapshot.write(hold) { hold, snapshot in
             snapshot.write(hold.probeAt)
             snapshot.write(Int(hold.interval.components.seconds))
@@ -98,7 +98,7 @@ extension AppState {
         _ app: Int, of registry: inout DeviceRegistry, from snapshot: inout SnapshotReader
     ) throws(SnapshotError) {
         registry.apps[app].hasAccepted = try snapshot.flag()
-        registry.apps[app].holdsComing = max(0, try snapshot.integer())
+        registry.apps[app].scheduledHolds = max(0, try snapshot.integer())
         let hold = try snapshot.optional { snapshot throws(SnapshotError) in try AppHold(from: &snapshot) }
         if let hold { registry.apps.hold(app, hold) }
         var suspects: [Retirement] = []

@@ -3,8 +3,8 @@ import JSON
 import PipelineKit
 import Time
 
-/// A push that waits for another attempt at a device, or until its app is resumed. A notice for the app's backend waits in
-/// the same form.
+/// A push that waits for another attempt at a device, or until its app is resumed. A notice for the app's backend
+/// waits in the same form.
 struct PendingPush {
     let push: UInt64
     /// The registration of the device when the push came or was last handed out.
@@ -17,25 +17,27 @@ struct PendingPush {
     let arrived: Instant
     let headers: PushHeaders
     /// When the push was last handed out.
-    var handedOut: Instant
+    var lastHandedOut: Instant
     var attempts = 0
     var mayRepeat = false
-    /// Whether the transport still has the push, according to its last answer. Then only the transport knows the outcome.
+    /// Whether the transport still has the push, according to its last answer. Then only the transport knows the
+    /// outcome.
     var isUnderWay = false
     /// Whether the push was handed out again and has no answer yet.
-    var isOut = false
+    var awaitsAnswer = false
     /// The newer push that replaces this push, unless the transport has already sent this push.
     var superseder: UInt64?
     var status: Int?
     var reason: String?
-    /// When to act on the push; nil while it is handed out, or once a newer push replaces it.
+    /// When to act on the push. Nil while the push is handed out, or once a newer push replaces it, unless the
+    /// transport still has the push.
     var due: Instant?
     var isHeld = false
 
     init(_ line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin) {
         (push, device, id, outcome) = (origin.push, line.device, line.id, origin.outcome)
         (head, rest) = (line.delivery?.head ?? [], line.delivery?.rest ?? [])
-        (arrived, handedOut) = (origin.time, origin.time)
+        (arrived, lastHandedOut) = (origin.time, origin.time)
         superseder = line.superseder
         headers = PushHeaders(head: head, rest: rest)
     }
@@ -44,7 +46,7 @@ struct PendingPush {
     init(_ notice: RetirementNotice) {
         (push, device, id, outcome) = (notice.retirement.push, notice.retirement.device, notice.id, notice.outcome)
         (head, rest) = (notice.body, [])
-        (arrived, handedOut, due) = (notice.time, notice.time, notice.time)
+        (arrived, lastHandedOut, due) = (notice.time, notice.time, notice.time)
         headers = PushHeaders(nil)
     }
 
@@ -82,16 +84,17 @@ struct PendingPush {
     ///   - retryFor: The longest time that a push may wait.
     ///   - moment: A time that the result must be later than.
     func end(_ retryFor: Duration, after moment: Instant?) -> Instant {
-        let end = lastMoment(retryFor).advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
+        let end = sendDeadline(retryFor).advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
         return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end
     }
 
-    /// The last time at which the push may be sent.
-    func lastMoment(_ retryFor: Duration) -> Instant {
+    /// The time from which the push must not be sent any more.
+    func sendDeadline(_ retryFor: Duration) -> Instant {
         min(headers.expiresAt ?? .distantFuture, arrived.advanced(by: retryFor))
     }
 
-    /// If the transport still has a push after its last moment, deliver asks for its status for this much longer.
+    /// If the transport still has a push at its ``sendDeadline(_:)``, deliver queries the push's status for this much
+    /// longer.
     private static let lastAnswerWait = Duration.seconds(300)
 
     mutating func add(_ answer: TransportAnswer) {
@@ -119,7 +122,8 @@ struct PendingPush {
     }
 }
 
-/// A push at a device. The order of keys is the order in which pushes are sent.
+/// Identifies a push at a device, or a notice. Pushes that are due at the same time are sent in the order of their
+/// keys.
 struct PendingKey: Hashable, Comparable {
     let push: UInt64
     let device: ExactText

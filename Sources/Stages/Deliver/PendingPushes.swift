@@ -6,7 +6,7 @@ struct PendingPushes {
     private(set) var byKey: [PendingKey: PendingPush] = [:]
     private var byCollapseKey: [[UInt8]: PendingKey] = [:]
     /// The number of waiting pushes of each user.
-    private var countByOwner: [[UInt8]: Int] = [:]
+    private var countByOwner: [Int: Int] = [:]
     private var queue = DueQueue()
 
     var count: Int { byKey.count }
@@ -24,7 +24,9 @@ struct PendingPushes {
     subscript(key: PendingKey) -> PendingPush? { byKey[key] }
 
     /// Whether a push waits for a device of the user.
-    func hasSome(of owner: [UInt8]) -> Bool { !countByOwner.isEmpty && countByOwner[owner] != nil }
+    func mayHavePushes(ofOwnerOf device: Device) -> Bool {
+        !countByOwner.isEmpty && countByOwner[device.ownerHash] != nil
+    }
 
     /// The waiting push that a newer push with this collapse key replaces.
     func superseded(by collapseKey: [UInt8]) -> PendingPush? { byCollapseKey[collapseKey].flatMap { byKey[$0] } }
@@ -32,11 +34,11 @@ struct PendingPushes {
     /// Whether an answer about the push is expected: it was handed out again, or the transport still has it.
     func expectsAnswer(to id: Delivery.ID) -> Bool {
         guard !byKey.isEmpty, let push = byKey[PendingKey(id)] else { return false }
-        return push.isOut || push.isUnderWay
+        return push.awaitsAnswer || push.isUnderWay
     }
 
     /// The pushes that were handed out and have no answer yet, in order.
-    var outInOrder: [PendingPush] { byKey.values.filter(\.isOut).sorted { $0.key < $1.key } }
+    var awaitingAnswerInOrder: [PendingPush] { byKey.values.filter(\.awaitsAnswer).sorted { $0.key < $1.key } }
 
     /// The newer push that already waits with the push's collapse ID. Only a redriven push has such a successor,
     /// because a new push replaces older pushes.
@@ -47,7 +49,7 @@ struct PendingPushes {
 
     mutating func insert(_ push: PendingPush) {
         let key = push.key
-        if byKey.updateValue(push, forKey: key) == nil { countByOwner[push.device.owner, default: 0] += 1 }
+        if byKey.updateValue(push, forKey: key) == nil { countByOwner[push.device.ownerHash, default: 0] += 1 }
         if push.superseder == nil, let collapseKey = push.collapseKey { byCollapseKey[collapseKey] = key }
         if let due = push.due { queue.insert(DueQueue.Entry(due: due, key: key)) }
         queue.dropOutdated(in: byKey)
@@ -68,8 +70,8 @@ struct PendingPushes {
         guard let push = byKey.removeValue(forKey: key) else { return nil }
         queue.dropOutdated(in: byKey)
         if let collapseKey = push.collapseKey, byCollapseKey[collapseKey] == key { byCollapseKey[collapseKey] = nil }
-        let left = (countByOwner[push.device.owner] ?? 1) - 1
-        countByOwner[push.device.owner] = left > 0 ? left : nil
+        let left = (countByOwner[push.device.ownerHash] ?? 1) - 1
+        countByOwner[push.device.ownerHash] = left > 0 ? left : nil
         return push
     }
 
@@ -82,7 +84,7 @@ struct PendingPushes {
     /// Records that the push was handed out.
     mutating func noteHandedOut(_ push: PendingPush, at now: Instant) {
         var push = push
-        (push.due, push.handedOut, push.isHeld, push.isOut) = (nil, now, false, true)
+        (push.due, push.lastHandedOut, push.isHeld, push.awaitsAnswer) = (nil, now, false, true)
         insert(push)
     }
 

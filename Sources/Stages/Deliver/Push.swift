@@ -19,7 +19,7 @@ struct Push: ~Escapable {
     /// The device that made the change, if it is a device of the user. Nil for a redriven push.
     private let origin: JSONValue?
 
-    /// - Parameter isRedriven: Whether the device that made the change gets the push, too.
+    /// - Parameter isRedriven: Whether the push is redriven. Then the device that made the change gets the push, too.
     @_lifetime(copy event)
     init(_ event: JSONView, isRedriven: Bool = false) throws(Rejection) {
         let event = event.value

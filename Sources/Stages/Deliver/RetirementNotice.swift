@@ -5,9 +5,10 @@ import Time
 
 /// Tells the app's backend that a device was retired, so that the backend forgets the device's token.
 ///
-/// A notice waits and is sent like a push, through a transport of its own, and ends in one `notice.outcome`. Its identifier
-/// depends on the push that retired the device and on the registration, so a repeat is recognisable. The notice contains
-/// the invalid token. If the notice contained only user and device, a backend could delete a newer token by mistake.
+/// A notice waits and is sent like a push, through a transport of its own, and ends in one `notice.outcome`. Its
+/// identifier depends on the push that retired the device and on the registration, so a repeat is recognisable. The
+/// notice contains the invalid token. If the notice contained only user and device, a backend could delete a newer
+/// token by mistake.
 struct RetirementNotice {
     let retirement: Retirement
     let id: PositionID
@@ -23,7 +24,8 @@ struct RetirementNotice {
 
     var outcome: OutcomeText { OutcomeText(noticeOf: retirement) }
 
-    /// The JSON for the backend, with `type`, `timestamp` and `data` as in Standard Webhooks 1.0.0 ("Payload structure").
+    /// The JSON for the backend, with `type`, `timestamp` and `data` as in Standard Webhooks 1.0.0 ("Payload
+    /// structure").
     var body: [UInt8] {
         let device = retirement.device
         var body = ByteBuffer(capacity: 512)
@@ -49,7 +51,7 @@ struct RetirementNotice {
 
 extension DeliverStage {
     /// Adds a notice, which the current wake hands out. If too many pushes wait already, the notice ends as `failed`.
-    mutating func tell(_ notice: RetirementNotice, into out: inout Outbox) {
+    mutating func enqueue(_ notice: RetirementNotice, into out: inout Outbox) {
         let push = PendingPush(notice)
         guard pending.count < settings.pendingMax else {
             return refuse(push, PushNote(waiting: PendingPush.heldWord), nil, into: &out)
@@ -71,8 +73,9 @@ extension DeliverStage {
         }
     }
 
-    /// Retries the notice after a second. Each later pause is as long as the notice has already waited, at most an hour. The
-    /// stage must retry, because a transport gives up within seconds, and the backend may take longer to restart.
+    /// Retries the notice after a second. Each later pause is as long as the notice has already waited, at most an
+    /// hour. If the answer asks for a later retry, the stage waits until then. The stage must retry, because a
+    /// transport gives up within seconds, and the backend may take longer to restart.
     private mutating func postpone(
         _ answer: TransportAnswer, notice push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
@@ -90,8 +93,9 @@ extension DeliverStage {
 }
 
 extension TransportAnswer {
-    /// Whether the notice is not tried again: the backend accepts or permanently rejects it. A server error, a timeout,
-    /// a rate limit and a missing answer are not final (RFC 9110, sections 15.5.9 and 15.6; RFC 6585, section 4).
+    /// Whether the answer ends the notice: the backend accepted or permanently rejected the notice, or the transport
+    /// failed without an attempt. A server error, a timeout, a rate limit and a missing answer are not final (RFC 9110,
+    /// sections 15.5.9 and 15.6; RFC 6585, section 4).
     fileprivate var isFinal: Bool {
         switch outcome {
         case .accepted, .unregistered, .unknownAddress: true

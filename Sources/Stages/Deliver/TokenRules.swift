@@ -1,7 +1,7 @@
 import PipelineKit
 
 /// Checks tokens with ``Transport/address(_:)`` of their transports. Accepts every token if the settings allow any
-/// token.
+/// token, or if the pipeline does not have the token's transport.
 struct TokenRules {
     private var transports: [String: any Transport.Type] = [:]
 

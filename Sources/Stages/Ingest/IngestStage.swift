@@ -94,8 +94,8 @@ package struct IngestStage: Stage {
         }
     }
 
-    /// The command's own `change` or `before` takes precedence over the memory, which may have started after the record
-    /// was saved.
+    /// Appends one event. The command's own `change` or `before` takes precedence over the memory, because the memory
+    /// may have started after the record was saved.
     @inline(__always)
     private mutating func appendChange(
         _ command: JSONValue, isDelete: Bool, for participant: JSONValue?, into out: inout Outbox
@@ -117,8 +117,8 @@ package struct IngestStage: Stage {
 
     /// Forgets the record of a checked `record.delete`.
     ///
-    /// - Returns: The forgotten record. Nil if the record does not exist, if the command names another type, or if the
-    ///   record's fields cannot be read from the log.
+    /// - Returns: The forgotten record. Nil if no record was forgotten: because the record does not exist, the command
+    ///   names another type, or the record's fields cannot be read from the log.
     private mutating func delete(
         _ command: JSONValue, of owner: JSONValue?, _ out: inout Outbox
     ) -> RecordContents? {
@@ -126,11 +126,10 @@ package struct IngestStage: Stage {
         let address = RecordAddress(of: command, owner, zone: record[.zoneID], name: record[.recordName])
         guard let known = memory.find(address) else { return nil }
         let type = record[.recordType] ?? command[.recordType]
-        guard type.map({ memory.key.fingerprint(ofType: $0) == known.type }) ?? true,
-            let contents = reader.contents(of: known, at: address, before: next, &out)
-        else { return nil }
+        guard type.map({ memory.key.fingerprint(ofType: $0) == known.type }) ?? true else { return nil }
+        // The record is deleted even if its last fields cannot be read, as in a stage that recalls the delete.
         memory.remove(address)
-        return contents
+        return reader.contents(of: known, at: address, before: next, &out)
     }
 
     /// A subscription ID is unique for a user in a container (CKSubscription), so the newest save wins.

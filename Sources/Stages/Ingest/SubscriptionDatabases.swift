@@ -6,12 +6,12 @@ import PipelineKit
 /// The databases in which each user has saved each subscription ID: saving an ID in another database of the container
 /// moves the subscription there.
 ///
-/// A 64-bit fingerprint stands for each ID. Ingest does not know that match deletes a subscription that has fired once.
-/// So it may write a `subscription.delete` for a subscription that no longer exists. It may also do so if two
-/// fingerprints collide. Such a delete has no effect.
+/// A 64-bit fingerprint stands for each user's ID. Ingest does not know that match deletes a subscription that has
+/// fired once. So it may write a `subscription.delete` for a subscription that no longer exists. The same can happen if
+/// two fingerprints collide. Such a delete has no effect.
 struct SubscriptionDatabases {
     /// A database from which a save moves a subscription.
-    struct Former {
+    struct FormerDatabase {
         let database: DatabaseScope
         let firesOnce: Bool
     }
@@ -26,12 +26,12 @@ struct SubscriptionDatabases {
     /// Records a checked `subscription.save`.
     ///
     /// - Returns: The other databases in which the user had the ID.
-    mutating func save(_ command: JSONValue) -> [Former] {
+    mutating func save(_ command: JSONValue) -> [FormerDatabase] {
         let new = Self.bit(of: command)
         let print = fingerprint(command, command[.subscription]?[.subscriptionID])
         guard let before = saved.updateValue(Self.bits(of: command), forKey: print) else { return [] }
         return Self.scopes.indices.filter { before & ~new & 1 << $0 != 0 }.map {
-            Former(database: Self.scopes[$0], firesOnce: before & 1 << ($0 + Self.scopes.count) != 0)
+            FormerDatabase(database: Self.scopes[$0], firesOnce: before & 1 << ($0 + Self.scopes.count) != 0)
         }
     }
 
@@ -49,7 +49,7 @@ struct SubscriptionDatabases {
         saved[print] = remaining == 0 ? nil : remaining
     }
 
-    static func warning(moved subscriptionID: JSONValue?, from former: Former) -> SavedSubscription.Warning {
+    static func warning(moved subscriptionID: JSONValue?, from former: FormerDatabase) -> SavedSubscription.Warning {
         SavedSubscription.Warning(
             code: "subscription.moved", path: "subscription.subscriptionID",
             reason:
@@ -105,7 +105,7 @@ extension SubscriptionDatabases {
             let (print, bits) = (try snapshot.number(), try snapshot.number())
             guard bits < 1 << UInt64(2 * Self.scopes.count), Self.isValid(UInt8(bits)),
                 saved.updateValue(UInt8(bits), forKey: print) == nil
-            else { throw snapshot.error("a subscription appears twice, or in an unknown database") }
+            else { throw snapshot.error("a subscription appears twice, or its databases are invalid") }
         }
     }
 }

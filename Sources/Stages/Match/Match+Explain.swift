@@ -80,7 +80,7 @@ private struct ChangeCheck: ~Escapable {
                 .init("container", subscription.identity.container.text),
                 .init("environment", subscription.identity.environment.text),
                 .init("database", "\(subscription.identity.database.word)"),
-                .init("subscriptionType", "\(subscription.subject.word)"), .init("saved", saved),
+                .init("subscriptionType", "\(subscription.subscriptionType.word)"), .init("saved", saved),
             ] + (subscription.firesOnce ? [.init("firesOnce", true)] : []),
             parts: parts)
     }
@@ -121,7 +121,7 @@ extension ChangeCheck {
 
     private var zone: Explanation {
         let name = change.zone.name?.text ?? SubscriptionReader.defaultZone.text
-        if subscription.subject == .database {
+        if subscription.subscriptionType == .database {
             return name.utf8.elementsEqual(SubscriptionReader.defaultZone)
                 ? part(.zoneDefault, "a database subscription does not watch \(name)")
                 : part(.zoneSame, "it watches every zone except the default zone", [.init("zone", name)])

@@ -9,8 +9,8 @@ package struct MatchSettings: PluginSettings, Hashable {
         /// The subscription watches changes of this type only. Apple describes this in the overview of
         /// `CKRecordZoneSubscription` and in `CKDatabaseSubscription.h`.
         case narrow
-        /// The subscription watches changes of all types. Apple's page on `CKRecordZoneSubscription.recordType` says that the
-        /// property is only for query subscriptions.
+        /// The subscription watches changes of all types. Apple's page on `CKRecordZoneSubscription.recordType` says
+        /// that the property is only for query subscriptions.
         case ignore
     }
 

@@ -29,8 +29,8 @@ extension MatchStage {
 }
 
 private enum FindingLimits {
-    /// Evaluating this many subscriptions for a change takes about ten microseconds. If there are more, the finding is a
-    /// warning.
+    /// Evaluating this many subscriptions for a change takes about ten microseconds. If there are more, the finding is
+    /// a warning.
     static let harmlessMax = 100
     /// The most groups that are reported for a stage.
     static let groupsMax = 200

@@ -4,7 +4,7 @@ import Predicates
 /// predicate. All of the subscriptions have the same container, environment, database, record type and shape of
 /// predicate.
 struct UnindexedSubscriptions: Sendable {
-    /// A part of a predicate. All parts of the predicate must be true.
+    /// A part of a predicate. The predicate is true only if all of its parts are true.
     struct Part: Sendable {
         /// The text of the part. The values are left out if they differ within the group.
         fileprivate(set) var text: String
@@ -23,8 +23,8 @@ struct UnindexedSubscriptions: Sendable {
 }
 
 extension MatchStage {
-    /// The subscriptions whose predicates the index cannot use. The most expensive groups come first. Groups of the same
-    /// cost are in the order of their first saves.
+    /// The subscriptions whose predicates the index cannot use. The most expensive groups come first. Groups of the
+    /// same cost are in the order of their first saves.
     ///
     /// Subscriptions without a condition are left out, because they match every record.
     var unindexed: [UnindexedSubscriptions] {

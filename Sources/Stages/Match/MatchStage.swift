@@ -7,6 +7,7 @@ import Time
 ///
 /// A subscription watches the changes after its save. The matches of a change are in the order in which their
 /// subscriptions were saved. A `not_matched` event counts the changes that no subscription watches.
+/// Match writes no event for a zone or a subscription. It passes on events of all other types unchanged.
 package struct MatchStage: Stage {
     package static let kind = "match"
     package static let writes: LogKind? = .matches
@@ -16,7 +17,7 @@ package struct MatchStage: Stage {
     var index = SubscriptionIndex()
     var tally = UnmatchedTally()
     /// The matches of the current event. The array is kept between events, so that its memory is reused.
-    private var found: [SubscriptionIndex.Found] = []
+    private var found: [SubscriptionIndex.SavedSlot] = []
     /// The change whose matches did not fit into one outbox. Nil once all its matches are written.
     private var fanOut: FanOut?
 
@@ -32,7 +33,7 @@ package struct MatchStage: Stage {
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         tally.begin(event.sequence, into: &out)
         do {
-            try take(event, at: now, into: &out)
+            try process(event, at: now, into: &out)
         } catch {
             out.reject(event, error)
         }
@@ -52,7 +53,7 @@ package struct MatchStage: Stage {
         tally.end(fanOut.sequence, into: &out)
     }
 
-    private mutating func take(
+    private mutating func process(
         _ event: borrowing InputEvent, at now: Instant, into out: inout Outbox
     ) throws(Rejection) {
         guard let type = event.value[.type] else { return out.pass(event) }
@@ -63,7 +64,7 @@ package struct MatchStage: Stage {
         } else if type.equals(EventName.subscriptionSave) {
             try index.save(SubscriptionReader.subscription(event.value, settings), at: event.sequence)
         } else if type.equals(EventName.subscriptionDelete) {
-            index.delete(try SubscriptionReader.identity(event.value, event.value, ""))
+            index.delete(try SubscriptionReader.identity(of: event.value, subscriptionIDIn: event.value, at: ""))
         } else if !type.equals(EventName.zoneSave), !type.equals(EventName.zoneDelete) {
             out.pass(event)
         }

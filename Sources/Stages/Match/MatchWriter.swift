@@ -10,8 +10,8 @@ struct MatchWriter: ~Escapable {
     let notificationID: PositionID
     /// The members that describe the change.
     private let middle: [UInt8]
-    /// The fields and the notification info of the last match. They are kept because they are often the same in the
-    /// next match.
+    /// The fields and the notification info of the previous match. They are kept because the next match often has the
+    /// same fields and info.
     private var end: [UInt8] = []
     private var endInfo: Int32?
 

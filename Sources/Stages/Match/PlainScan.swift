@@ -8,13 +8,13 @@ import Predicates
 /// The benches compare its speed with the speed of the index. The scan ignores the owner of a zone in a shared
 /// database.
 package struct PlainScan: ~Copyable {
-    private struct Saved {
+    private struct PlainSubscription {
         let id: [UInt8]
         let container: [UInt8]
         let environment: [UInt8]
         let database: Database
         let user: [UInt8]
-        let subject: Subscription.Subject
+        let subscriptionType: Subscription.SubscriptionType
         let recordType: [UInt8]?
         /// The watched zone; nil if the subscription watches all zones.
         let zone: [UInt8]?
@@ -22,12 +22,12 @@ package struct PlainScan: ~Copyable {
         let predicate: RecordPredicate
     }
 
-    private var all: [Saved] = []
+    private var all: [PlainSubscription] = []
     private var parser = JSONParser(limits: SubscriptionStore.limits)
 
     package init() {}
 
-    /// Adds the subscription of a `subscription.save`. No subscription with the same identity may have been added before.
+    /// Adds the subscription of a `subscription.save`. The subscription must have a new identity.
     package mutating func add(_ line: UnsafeRawBufferPointer) throws {
         let one = try unsafe SubscriptionReader.subscription(parser.parse(line))
         let zone: [UInt8]? =
@@ -36,11 +36,12 @@ package struct PlainScan: ~Copyable {
             case .one(let zone): zone?.utf8 ?? SubscriptionReader.defaultZone
             }
         all.append(
-            Saved(
+            PlainSubscription(
                 id: one.identity.subscriptionID.utf8, container: one.identity.container.utf8,
                 environment: one.identity.environment.utf8,
-                database: one.identity.database, user: one.identity.user.utf8, subject: one.subject,
-                recordType: one.recordType?.utf8, zone: zone, firesOn: one.firesOn, predicate: one.predicate))
+                database: one.identity.database, user: one.identity.user.utf8,
+                subscriptionType: one.subscriptionType, recordType: one.recordType?.utf8, zone: zone,
+                firesOn: one.firesOn, predicate: one.predicate))
     }
 
     /// Calls `body` with the ID of each subscription that watches the change.
@@ -51,7 +52,7 @@ package struct PlainScan: ~Copyable {
         for one in all where watches(one, change) { body(one.id) }
     }
 
-    private func watches(_ one: Saved, _ change: Change) -> Bool {
+    private func watches(_ one: PlainSubscription, _ change: Change) -> Bool {
         one.firesOn.contains(change.reason) && one.database == change.database
             && change.container.equals(one.container) && change.environment.equals(one.environment)
             && change.owner?.equals(one.user) ?? true
@@ -60,11 +61,11 @@ package struct PlainScan: ~Copyable {
     }
 
     /// A database subscription watches every zone except the default zone (CKDatabaseSubscription).
-    private func isInZone(_ one: Saved, _ change: Change) -> Bool {
+    private func isInZone(_ one: PlainSubscription, _ change: Change) -> Bool {
         if let zone = one.zone {
             return change.zone.name?.equals(zone) ?? (zone == SubscriptionReader.defaultZone)
         }
-        return one.subject != .database || !(change.zone.name?.equals(SubscriptionReader.defaultZone) ?? true)
+        return one.subscriptionType != .database || !(change.zone.name?.equals(SubscriptionReader.defaultZone) ?? true)
     }
 }
 

@@ -4,7 +4,7 @@ import Predicates
 
 /// A parsed `subscription.save`. All properties except the predicate are views into the event.
 struct Subscription {
-    enum Subject: UInt8 {
+    enum SubscriptionType: UInt8 {
         case query, zone, database
 
         var word: StaticString {
@@ -39,7 +39,7 @@ struct Subscription {
 
     let event: JSONValue
     let identity: Identity
-    let subject: Subject
+    let subscriptionType: SubscriptionType
     /// The watched record type; nil for all types. A query always has a record type.
     let recordType: JSONValue?
     let zone: Zone

@@ -7,39 +7,41 @@ import Predicates
 enum SubscriptionReader {
     static let defaultZone = Array("_defaultZone".utf8)
 
-    /// - Parameter holder: The object that contains the member `subscriptionID`.
+    /// - Parameters:
+    ///   - holder: The object that contains the member `subscriptionID`.
+    ///   - prefix: The path of `holder` with a dot at its end, such as `subscription.`; empty for the event itself.
     static func identity(
-        _ json: JSONValue, _ holder: JSONValue, _ place: StaticString
+        of event: JSONValue, subscriptionIDIn holder: JSONValue, at prefix: StaticString
     ) throws(Rejection) -> Subscription.Identity {
         Subscription.Identity(
-            container: try json.text(.container),
-            environment: try json.text(.environment),
-            database: try json.database(),
-            user: try json.text(.user),
-            subscriptionID: try holder.text(.subscriptionID, in: place))
+            container: try event.text(.container),
+            environment: try event.text(.environment),
+            database: try event.database(),
+            user: try event.text(.user),
+            subscriptionID: try holder.text(.subscriptionID, in: prefix))
     }
 
     static func subscription(
         _ json: JSONValue, _ settings: MatchSettings = MatchSettings()
     ) throws(Rejection) -> Subscription {
         let body = try json.object(.subscription)
-        let subject = try subject(body)
-        let query = try subject == .query ? body.object(.query, in: "subscription.") : nil
+        let type = try subscriptionType(body)
+        let query = try type == .query ? body.object(.query, in: "subscription.") : nil
         return Subscription(
             event: json,
-            identity: try identity(json, body, "subscription."),
-            subject: subject,
+            identity: try identity(of: json, subscriptionIDIn: body, at: "subscription."),
+            subscriptionType: type,
             recordType: try recordType(body, query, settings),
-            zone: try zone(body, subject),
-            firesOn: try subject == .query ? firesOn(body) : .any,
-            firesOnce: subject == .query ? try body.flag(.firesOnce, in: "subscription.") : false,
+            zone: try zone(body, type),
+            firesOn: try type == .query ? firesOn(body) : .any,
+            firesOnce: type == .query ? try body.flag(.firesOnce, in: "subscription.") : false,
             predicate: try query.map { query throws(Rejection) in try predicate(query) } ?? .always,
             notificationInfo: try body.given(.notificationInfo) == nil
                 ? nil : body.object(.notificationInfo, in: "subscription."))
     }
 
-    /// The kind of subscription. MistKit writes a database subscription as a zone subscription with `zoneWide`.
-    private static func subject(_ body: JSONValue) throws(Rejection) -> Subscription.Subject {
+    /// The type of the subscription. MistKit writes a database subscription as a zone subscription with `zoneWide`.
+    private static func subscriptionType(_ body: JSONValue) throws(Rejection) -> Subscription.SubscriptionType {
         let type = try body.text(.subscriptionType, in: "subscription.")
         if type.equals("query") { return .query }
         if type.equals("database") { return .database }
@@ -61,9 +63,9 @@ enum SubscriptionReader {
     }
 
     private static func zone(
-        _ body: JSONValue, _ subject: Subscription.Subject
+        _ body: JSONValue, _ type: Subscription.SubscriptionType
     ) throws(Rejection) -> Subscription.Zone {
-        if subject == .database { return .all }
+        if type == .database { return .all }
         if try body.flag(.zoneWide, in: "subscription.") { return .all }
         guard body.given(.zoneID) != nil else { return .one(nil) }
         return .one(try body.object(.zoneID, in: "subscription.").text(.zoneName, in: "subscription.zoneID."))
@@ -96,12 +98,12 @@ enum SubscriptionReader {
 extension SubscriptionReader {
     /// Reads `filterBy` or `predicate`. A query that has neither member matches all records of its type.
     ///
-    /// Always accepts the extended dialect. The ingest stage has already rejected each predicate that its settings forbid,
-    /// and an old log may contain predicates that the present settings would forbid.
+    /// Always accepts the extended dialect. The ingest stage has already rejected each predicate that its settings
+    /// forbid, and an old log may contain predicates that the current settings would forbid.
     private static func predicate(_ query: JSONValue) throws(Rejection) -> RecordPredicate {
         guard query.given(.filterBy) == nil || query.given(.predicate) == nil else {
             throw Rejection(
-                code: "field.invalid", reason: "a query has filterBy, or a predicate as text, not both",
+                code: "field.invalid", reason: "the query has both filterBy and predicate: remove one of them",
                 path: "subscription.query.predicate")
         }
         do {

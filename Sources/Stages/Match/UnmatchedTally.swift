@@ -11,9 +11,13 @@ struct UnmatchedTally {
     static let rangeLength: UInt64 = 1000
     static let delay = Duration.seconds(1)
 
+    /// The first sequence of the current range.
     private var first: UInt64 = 0
+    /// The sequence of the last event that was received; 0 before the first event.
     private var last: UInt64 = 0
+    /// The number of unmatched changes in the current range.
     private var count: UInt64 = 0
+    /// The latest time at which the current range ends; nil while the range has no unmatched change.
     private(set) var deadline: Instant?
 
     /// Ends the previous range if the sequence is beyond it. This is necessary if the log has no event for the last
@@ -80,6 +84,6 @@ extension UnmatchedTally {
         count = try snapshot.number()
         deadline = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.instant() }
         let isPossible = last <= Int64.max && count <= last && (count > 0) == (deadline != nil)
-        guard isPossible else { throw snapshot.error("the tally is invalid") }
+        guard isPossible else { throw snapshot.error("the count of unmatched changes is invalid") }
     }
 }

@@ -8,7 +8,7 @@ import PipelineKit
 package struct Watchers: ~Copyable {
     private var index = SubscriptionIndex()
     private var parser = JSONParser(limits: SubscriptionStore.limits)
-    private var found: [SubscriptionIndex.Found] = []
+    private var found: [SubscriptionIndex.SavedSlot] = []
     private var sequence: UInt64 = 0
 
     package init() {}
@@ -33,7 +33,7 @@ package struct Watchers: ~Copyable {
         sequence += 1
         let json = try unsafe parser.parse(line)
         if json[.type]?.equals(EventName.subscriptionDelete) ?? false {
-            index.delete(try SubscriptionReader.identity(json, json, ""))
+            index.delete(try SubscriptionReader.identity(of: json, subscriptionIDIn: json, at: ""))
         } else {
             try index.save(SubscriptionReader.subscription(json), at: sequence)
         }

@@ -9,8 +9,8 @@ struct Badge: Equatable {
         var count: Int
     }
 
-    /// The most topics of one user with numbers of their own. There is a limit because each such topic adds a payload to
-    /// every push.
+    /// The most topics of one user with numbers of their own. There is a limit because each such topic adds a payload
+    /// to every push.
     static let topicsMax = 16
 
     /// The number on the icon of each topic that has no number of its own.
@@ -21,7 +21,7 @@ struct Badge: Equatable {
 
     var isUnset: Bool { count == 0 && topics.isEmpty }
 
-    /// Adds one to all numbers.
+    /// Adds one to all numbers, up to the maximum.
     ///
     /// - Returns: The new badge.
     mutating func raise() -> Badge {

@@ -65,7 +65,7 @@ extension Badge {
 extension BadgeCounters.Key {
     struct Parts {
         let container: ArraySlice<UInt8>
-        let environment: ContainerEnvironment
+        let environment: EnvironmentCode
         let user: ArraySlice<UInt8>
 
         var sortKey: ArraySlice<UInt8> { container + [0, environment.rawValue] + user }
@@ -73,7 +73,7 @@ extension BadgeCounters.Key {
 
     /// Nil if the bytes are not a key.
     var parts: Parts? {
-        guard let environment = bytes.first.flatMap(ContainerEnvironment.init(rawValue:)) else { return nil }
+        guard let environment = bytes.first.flatMap(EnvironmentCode.init(rawValue:)) else { return nil }
         guard let container = text(at: 1), let user = text(at: container.endIndex), user.endIndex == bytes.count else {
             return nil
         }

@@ -3,8 +3,8 @@ import PipelineKit
 
 /// The badge of each user, per container and environment.
 ///
-/// A notification raises the badge of every topic of its user, even of a topic that no device has registered yet. So the
-/// numbers of two topics differ only if a `badge.set` has set one of them.
+/// A notification raises the badge of every topic of its user, even of a topic that no device has registered yet. So
+/// the numbers of two topics differ only if a `badge.set` has set one of them.
 struct BadgeCounters {
     /// A user in one environment of a container.
     struct Key: Hashable {
@@ -14,7 +14,7 @@ struct BadgeCounters {
 
         /// Joins the environment, the container and the user. Container and user are each a length and the decoded
         /// string.
-        init(environment: ContainerEnvironment, container: JSONValue, user: JSONValue) {
+        init(environment: EnvironmentCode, container: JSONValue, user: JSONValue) {
             var bytes: [UInt8] = []
             bytes.reserveCapacity(96)
             bytes.append(environment.rawValue)

@@ -12,7 +12,7 @@ struct BadgeSetting {
 
     init(_ event: JSONValue) throws(Rejection) {
         let environment = try event[.environment].word(
-            "environment", "development or production", ContainerEnvironment.init)
+            "environment", "development or production", EnvironmentCode.init)
         key = BadgeCounters.Key(
             environment: environment, container: try event[.container].required(.container, .string),
             user: try event[.user].required(.user, .string))

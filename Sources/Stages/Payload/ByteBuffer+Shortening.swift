@@ -3,8 +3,8 @@ import JSON
 extension ByteBuffer {
     /// The most characters of a field's text in a payload (Apple, desiredKeys and alertLocalizationArgs).
     private static let charactersMax = 100
-    /// The most bytes of a shortened text. The limit is necessary because one character may have any number of combining
-    /// marks.
+    /// The most bytes of a shortened text. The limit is necessary because one character may have any number of
+    /// combining marks.
     private static let shortenedBytesMax = 4096
 
     /// Appends the first 100 characters of a string of the event.

@@ -8,16 +8,17 @@ struct DesiredFields {
         let value: FieldValue
     }
 
-    /// The fields in alphabetical order. At most three fields are possible, and a tuple needs no memory allocation.
+    /// The fields, sorted by the bytes of their names. At most three fields are possible, and a tuple needs no memory
+    /// allocation.
     private var fields: (first: Field?, second: Field?, third: Field?)
     private(set) var parts: PayloadParts = []
     /// Whether the record has a desired value that payloads cannot contain, such as bytes or a list.
     private(set) var isIncomplete = false
 
-    /// Collects the values of a created or updated record. The push for a deleted record has no values. A name that is
-    /// listed twice counts once, and fields that the record lacks are left out.
+    /// Collects the values of a created or updated record for a query subscription. All other pushes have no values. A
+    /// name that is listed twice counts once, and fields that the record lacks are left out.
     init(_ notification: Notification) {
-        guard let names = notification.info.desiredKeys, notification.family == .query,
+        guard let names = notification.info.desiredKeys, notification.subscriptionType == .query,
             notification.reason != .deleted
         else { return }
         for (name, part) in zip(names.elements, PayloadParts.fields) {

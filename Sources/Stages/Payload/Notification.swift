@@ -7,11 +7,11 @@ struct Notification: ~Escapable {
     let id: JSONValue
     let container: JSONValue
     let environmentName: JSONValue
-    let environment: ContainerEnvironment
-    let database: DatabaseScope
+    let environment: EnvironmentCode
+    let database: DatabaseCode
     let user: JSONValue
     let subscriptionID: JSONValue
-    let family: SubscriptionFamily
+    let subscriptionType: SubscriptionType
     let reason: ChangeReason
     /// The name of the changed record; nil for notifications of zone and database subscriptions.
     let recordName: JSONValue?
@@ -31,14 +31,14 @@ struct Notification: ~Escapable {
         container = try members.container.required(.container, .string)
         environmentName = try members.environment.required(.environment, .string)
         environment = try members.environment.word(
-            "environment", "development or production", ContainerEnvironment.init)
-        database = try members.database.word("database", "private, public or shared", DatabaseScope.init)
+            "environment", "development or production", EnvironmentCode.init)
+        database = try members.database.word("database", "private, public or shared", DatabaseCode.init)
         user = try members.user.required(.user, .string)
         subscriptionID = try members.subscriptionID.required(.subscriptionID, .string)
-        family = try members.subscriptionType.word(
-            "subscriptionType", "query, zone or database", SubscriptionFamily.init)
+        subscriptionType = try members.subscriptionType.word(
+            "subscriptionType", "query, zone or database", SubscriptionType.init)
         reason = try members.reason.word("reason", "create, update or delete", ChangeReason.init)
-        recordName = try family == .query ? members.recordName.required(.recordName, .string) : nil
+        recordName = try subscriptionType == .query ? members.recordName.required(.recordName, .string) : nil
         let zoneID = try members.zoneID.optional(.zoneID, .object)
         zoneName = try zoneID.flatMap { $0[.zoneName] }.optional("zoneID.zoneName", .string)
         zoneOwner = try zoneID.flatMap { $0[.ownerRecordName] }.optional("zoneID.ownerRecordName", .string)
@@ -95,7 +95,8 @@ extension Rejection {
     fileprivate static var identifiersTooLong: Rejection {
         Rejection(
             code: "payload.too_large",
-            reason: "notification and subscription ID take more than \(Push.identifierBytesMax) bytes together",
+            reason: "notificationID and subscriptionID have more than \(Push.identifierBytesMax) bytes together: "
+                + "shorten the subscription ID",
             path: Member.subscriptionID.description)
     }
 }

@@ -127,33 +127,34 @@ extension PayloadWriter {
             buffer.append(text: body)
             return false
         }
-        var lacks = false
+        var lacksArgument = false
         buffer.append(byte: UInt8(ascii: "{"))
         if kept.contains(.actionKey) { buffer.append("action-loc-key", text: info.actionKey) }
         if kept.contains(.body) { buffer.append("body", text: info.body.literal) }
         if kept.contains(.launchImage) { buffer.append("launch-image", text: info.launchImage) }
-        if kept.contains(.bodyArguments) { write("loc-args", info.body.arguments, &lacks, &buffer) }
+        if kept.contains(.bodyArguments) { write("loc-args", info.body.arguments, &lacksArgument, &buffer) }
         if kept.contains(.bodyKey) { buffer.append("loc-key", text: info.body.key) }
         if kept.contains(.subtitle) { buffer.append("subtitle", text: info.subtitle.literal) }
         if kept.contains(.subtitleArguments) {
-            write("subtitle-loc-args", info.subtitle.arguments, &lacks, &buffer)
+            write("subtitle-loc-args", info.subtitle.arguments, &lacksArgument, &buffer)
         }
         if kept.contains(.subtitleKey) { buffer.append("subtitle-loc-key", text: info.subtitle.key) }
         if kept.contains(.title) { buffer.append("title", text: info.title.literal) }
         if kept.contains(.titleArguments) {
-            write("title-loc-args", info.title.arguments, &lacks, &buffer)
+            write("title-loc-args", info.title.arguments, &lacksArgument, &buffer)
         }
         if kept.contains(.titleKey) { buffer.append("title-loc-key", text: info.title.key) }
         buffer.append(byte: UInt8(ascii: "}"))
-        return lacks
+        return lacksArgument
     }
 
-    /// Writes the values of the named fields as strings, the only type that APNs allows in `loc-args`. An empty string stands
-    /// for a missing value and for a value that cannot be an argument, so that `%3$@` is still the third argument.
+    /// Writes the values of the named fields as strings, the only type that APNs allows in `loc-args`. An empty string
+    /// stands for a missing value and for a value that cannot be an argument, so that `%3$@` is still the third
+    /// argument.
     ///
-    /// - Parameter lacks: Set to true if the record has a value that cannot be an argument.
+    /// - Parameter lacksArgument: Set to true if the record has a value that cannot be an argument.
     private func write(
-        _ key: StaticString, _ names: JSONValue?, _ lacks: inout Bool, _ buffer: inout ByteBuffer
+        _ key: StaticString, _ names: JSONValue?, _ lacksArgument: inout Bool, _ buffer: inout ByteBuffer
     ) {
         guard let names else { return }
         buffer.append(member: key)
@@ -164,7 +165,7 @@ extension PayloadWriter {
                 value.writeArgument(into: &buffer)
             } else {
                 buffer.append("\"\"")
-                lacks = lacks || FieldValue.exists(name, in: notification.fields)
+                lacksArgument = lacksArgument || FieldValue.exists(name, in: notification.fields)
             }
         }
         buffer.append(byte: UInt8(ascii: "]"))

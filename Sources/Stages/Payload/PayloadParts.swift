@@ -2,7 +2,7 @@
 ///
 /// Desired keys are left out first, beginning with the last key (Apple, CKNotification.isPruned). The parts in the list
 /// of CKNotification.h follow, the least important first, and then the parts that the list does not name. The
-/// environment, the IDs of notification and subscription, the database and the dictionary for the kind of notification
+/// environment, the IDs of notification and subscription, the database and the dictionary for the subscription type
 /// always stay.
 struct PayloadParts: OptionSet {
     let rawValue: UInt32
@@ -52,7 +52,8 @@ struct PayloadParts: OptionSet {
         .launchImage, .actionKey, .body, .bodyArguments, .bodyKey,
     ]
 
-    /// The parts that make a push an alert: the parts that a user notices, and the parts that change what a user notices.
+    /// The parts that make a push an alert: the parts that a user notices, and the parts that change what a user
+    /// notices.
     static let visible: PayloadParts = alert.union([.sound, .badge, .mutableContent, .category])
 
     var isVisible: Bool { !isDisjoint(with: .visible) }
@@ -91,7 +92,7 @@ extension PayloadParts {
     /// The parts of a notification, without its desired fields.
     init(of notification: Notification) {
         self = [.container, .userRecordName, .zoneName, .zoneOwner]
-        if notification.family == .query { formUnion([.reason, .recordName]) }
+        if notification.subscriptionType == .query { formUnion([.reason, .recordName]) }
         insertVisible(notification.info)
         insert(.contentAvailable, if: isVisible && notification.info.sendsContentAvailable)
     }

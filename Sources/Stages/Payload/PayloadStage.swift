@@ -5,8 +5,9 @@ import Time
 
 /// Builds the push for each notification: headers for APNs, and the payload with its `aps` and `ck` dictionaries.
 ///
-/// Keys are in alphabetical order and strings have as few escapes as possible, so equal notifications give equal bytes. A
-/// `badge.set` sets the badge of a user and is not passed on.
+/// Keys are in alphabetical order and strings have as few escapes as possible, so equal notifications give equal
+/// bytes. A `badge.set` sets the badge of a user. It ends here, and so does a `coalesced` event. Events of all other
+/// types are passed on unchanged.
 package struct PayloadStage: Stage {
     package static let kind = "payload"
     package static let writes: LogKind? = .pushes

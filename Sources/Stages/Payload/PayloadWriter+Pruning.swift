@@ -3,8 +3,8 @@ import JSON
 extension PayloadWriter {
     /// The parts for which a payload of ``Push/payloadBytesMax`` bytes has room.
     ///
-    /// Parts are left out in order until the payload fits. Then each part that fits again is put back, the most valuable
-    /// first. So a long part does not displace short parts, and every part for which there is room stays.
+    /// Parts are left out in order until the payload fits. Then each part that fits again is put back, the most
+    /// valuable first. So a long part does not displace short parts, and every part for which there is room stays.
     ///
     /// - Parameter mayBeVisible: False for a background push.
     func fittingParts(_ badge: Int, mayBeVisible: Bool = true) -> PayloadParts {

@@ -33,15 +33,15 @@ extension PayloadWriter {
         buffer.append("ce", number: Int(notification.environment.rawValue))
         if kept.contains(.container) { buffer.append("cid", text: notification.container) }
         if kept.contains(.userRecordName) { buffer.append("ckuserid", text: notification.user) }
-        if notification.family != .query { writeFamily(kept, into: &buffer) }
+        if notification.subscriptionType != .query { writeSubscription(kept, into: &buffer) }
         buffer.append("nid", text: notification.id)
         if isPruned { buffer.append("p", number: 1) }
-        if notification.family == .query { writeFamily(kept, into: &buffer) }
+        if notification.subscriptionType == .query { writeSubscription(kept, into: &buffer) }
         buffer.append(byte: UInt8(ascii: "}"))
     }
 
-    private func writeFamily(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
-        buffer.append(member: notification.family.key)
+    private func writeSubscription(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
+        buffer.append(member: notification.subscriptionType.key)
         buffer.append(byte: UInt8(ascii: "{"))
         desiredFields.write(kept, into: &buffer)
         buffer.append("dbs", number: Int(notification.database.rawValue))

@@ -23,8 +23,8 @@ extension Push {
         buffer.append(byte: UInt8(ascii: "}"))
     }
 
-    /// Whether a collapse ID can be a header. A header contains no NUL, CR or LF, and has no space or tab at its ends (RFC
-    /// 9113, section 8.2.1). A collapse ID also has 1 to ``collapseIDBytesMax`` bytes. An invalid ID is left out,
+    /// Whether a collapse ID can be a header. A header contains no NUL, CR or LF, and has no space or tab at its ends
+    /// (RFC 9113, section 8.2.1). A collapse ID also has 1 to ``collapseIDBytesMax`` bytes. An invalid ID is left out,
     /// because APNs would reject the whole push for it.
     ///
     /// Ingest rejects invalid collapse IDs, but a plugin may write an invalid collapse ID.

@@ -5,8 +5,8 @@ import JSON
 struct Push: ~Escapable {
     /// APNs: a payload is at most 4,096 bytes (Sending notification requests to APNs).
     static let payloadBytesMax = 4096
-    /// The most bytes of the IDs of notification and subscription together. The other parts that always stay in a payload
-    /// need the remaining bytes.
+    /// The most bytes of the IDs of notification and subscription together. The other parts that always stay in a
+    /// payload need the remaining bytes.
     static let identifierBytesMax = payloadBytesMax - 128
     /// The most bytes of a complete payload in a push. The limit keeps a push far below the size limit of a log's
     /// events.
@@ -17,8 +17,8 @@ struct Push: ~Escapable {
     let notification: Notification
     /// Unset if the notification does not change the badge.
     let badge: Badge
-    /// The time until which APNs stores the push, in seconds since 1970. If it is 0, APNs tries once. If it is nil, APNs
-    /// decides.
+    /// The time until which APNs stores the push, in seconds since 1970. If it is 0, APNs tries once. If it is nil,
+    /// APNs decides.
     let expirationSeconds: Int64?
 
     @_lifetime(copy notification)
@@ -35,7 +35,7 @@ struct Push: ~Escapable {
         let start = buffer.count
         let payload = PayloadWriter(notification)
         if !writeMessage(
-            payload, Kept(own: payload.parts, byTopic: badge.topics.map { _ in payload.parts }), into: &buffer)
+            payload, KeptParts(own: payload.parts, byTopic: badge.topics.map { _ in payload.parts }), into: &buffer)
         {
             buffer.truncate(to: start)
             _ = writeMessage(payload, kept(of: payload), into: &buffer)
@@ -46,7 +46,7 @@ struct Push: ~Escapable {
     }
 
     /// The parts that stay in the payload, and in the payload of each topic with a badge of its own.
-    struct Kept {
+    struct KeptParts {
         let own: PayloadParts
         let byTopic: [PayloadParts]
 
@@ -55,13 +55,13 @@ struct Push: ~Escapable {
 
     /// Decides which parts stay in each payload. All payloads share the headers, so if one payload has no room for a
     /// visible part, all payloads become payloads of background pushes.
-    func kept(of payload: PayloadWriter) -> Kept {
+    func kept(of payload: PayloadWriter) -> KeptParts {
         let kept = kept(of: payload, mayBeVisible: true)
         return kept.isVisible || !payload.parts.isVisible ? kept : self.kept(of: payload, mayBeVisible: false)
     }
 
-    private func kept(of payload: PayloadWriter, mayBeVisible: Bool) -> Kept {
-        Kept(
+    private func kept(of payload: PayloadWriter, mayBeVisible: Bool) -> KeptParts {
+        KeptParts(
             own: payload.fittingParts(badge.count, mayBeVisible: mayBeVisible),
             byTopic: badge.topics.map { payload.fittingParts($0.count, mayBeVisible: mayBeVisible) })
     }
@@ -78,7 +78,7 @@ struct Push: ~Escapable {
 
     /// - Returns: Whether all payloads fit.
     private func writeMessage(
-        _ payload: PayloadWriter, _ kept: Kept, into buffer: inout ByteBuffer
+        _ payload: PayloadWriter, _ kept: KeptParts, into buffer: inout ByteBuffer
     ) -> Bool {
         buffer.append(member: .headers)
         writeHeaders(kept.own, into: &buffer)

@@ -1,8 +1,8 @@
 import JSON
 
-// The raw values are the numbers in a payload's `ck` dictionary.
+// The enums with raw values: each raw value is a number in a payload's `ck` dictionary.
 
-enum ContainerEnvironment: UInt8 {
+enum EnvironmentCode: UInt8 {
     case production = 1
     case development = 2
 
@@ -18,7 +18,7 @@ enum ContainerEnvironment: UInt8 {
 }
 
 /// The raw values are not the numbers of `CKDatabase.Scope`: in captured pushes, a private database has the number 1.
-enum DatabaseScope: UInt8 {
+enum DatabaseCode: UInt8 {
     case `private` = 1
     case `public` = 2
     case shared = 3
@@ -49,8 +49,8 @@ enum ChangeReason: UInt8 {
     }
 }
 
-/// The kind of notification, which decides the dictionary under `ck`.
-enum SubscriptionFamily {
+/// The type of the subscription. It decides which dictionary is under `ck`.
+enum SubscriptionType {
     case query, zone, database
 
     init?(_ word: JSONValue) {

@@ -4,7 +4,7 @@ import Foundation
 extension APNsProbe.Finding {
     /// The finding as a sentence.
     package var text: String {
-        let (topic, environment) = (asked.topic, asked.environment)
+        let (topic, environment) = (settings.topic, settings.environment)
         return switch verdict {
         case .good: "\(nameOfCredential), topic, environment and clock are right"
         case .credential: "APNs rejects \(credential)"
@@ -27,17 +27,17 @@ extension APNsProbe.Finding {
     }
 
     private var nameOfCredential: String {
-        if case .certificate = asked.credential { return "certificate" }
+        if case .certificate = settings.credential { return "certificate" }
         return "key, team"
     }
 
     private var remedyForCertificate: String? {
-        guard case .certificate = asked.credential else { return nil }
+        guard case .certificate = settings.credential else { return nil }
         return certificate.map(\.remedy) ?? APNsProbe.certificateRemedy
     }
 
     private var credential: String {
-        switch asked.credential {
+        switch settings.credential {
         case .key(let id, let team, _): "key \(id) of team \(team)"
         case .certificate(let path, _): "the certificate \(path)"
         }
@@ -45,7 +45,7 @@ extension APNsProbe.Finding {
 
     /// The remedy if the file's name contains another key's ID: Apple's developer site names each file after its key.
     private var remedyForOtherKeyFile: String? {
-        guard case .key(let id, _, let secret) = asked.credential, let path = secret.file else { return nil }
+        guard case .key(let id, _, let secret) = settings.credential, let path = secret.file else { return nil }
         let name = URL(fileURLWithPath: path).lastPathComponent
         guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8"), name != "AuthKey_\(id).p8" else { return nil }
         return "keyFile is \(name), but key is \(id): correct one of the two"
@@ -71,14 +71,15 @@ extension APNsProbe.Verdict {
 }
 
 extension APNsProbe {
-    /// What to do about an answer to a push, or about a missing answer. Nil if only the push or its device token is
-    /// wrong.
+    /// What to do about an answer to a push, or about a missing answer. Nil if the push was accepted, if only the
+    /// push or its device token is wrong, or if no remedy is known.
     package static func remedy(status: Int?, reason: String) -> String? {
         let verdict = verdict(status: status, reason: reason)
         switch verdict {
         case .good: return nil
         case .unclear: return isTemporary(status) ? retryRemedy : nil
-        case .unreachable: return MissingApp.remedy(reason) ?? ConnectionFailure.remedy(reason) ?? unanswered(reason)
+        case .unreachable:
+            return MissingApp.remedy(reason) ?? ConnectionFailure.remedy(reason) ?? remedyIfUnanswered(reason)
         case .credential, .environment, .topic, .token:
             return reason == "BadCertificate" ? certificateRemedy : verdict.remedy
         }
@@ -96,13 +97,15 @@ extension APNsProbe {
         "try again later, and see Apple's system status; a pipeline retries automatically: after a 5xx it waits for "
         + "retryAfter5xx"
 
-    private static func unanswered(_ reason: String) -> String? {
-        guard PoolState.unanswered.contains(reason) || reason.hasPrefix(PoolState.reset) else { return nil }
+    private static func remedyIfUnanswered(_ reason: String) -> String? {
+        guard PoolState.unansweredReasons.contains(reason) || reason.hasPrefix(PoolState.reset) else { return nil }
         return "the device may still get the push; run belfry doctor apns to test the server without sending a push"
     }
 }
 
 extension ConnectionFailure {
+    /// What to do about a failed connection; nil for other reasons.
+    ///
     /// - Parameter reason: The result of ``ServerName/words(for:isDialing:)``.
     static func remedy(_ reason: String) -> String? {
         if reason.hasPrefix("the proxy ") {

@@ -8,7 +8,7 @@ import PipelineKit
 package struct APNsProbe: Sendable {
     /// The result for one app.
     package struct Finding: Sendable {
-        let asked: APNsApp
+        let settings: APNsApp
         /// The server that was asked.
         package let host: String
         /// The status of APNs' answer; nil if APNs did not answer.
@@ -16,12 +16,12 @@ package struct APNsProbe: Sendable {
         /// APNs' reason, or why there was no answer.
         package let reason: String?
         package let verdict: Verdict
-        package let took: Duration
+        package let duration: Duration
         /// The app's certificate, if it has expired or expires soon.
         package let certificate: EndingCertificate?
 
         /// The app's name in the pipeline file.
-        package var app: String { asked.name }
+        package var app: String { settings.name }
     }
 
     package enum Verdict: String, Sendable, CaseIterable {
@@ -31,20 +31,20 @@ package struct APNsProbe: Sendable {
         case credential
         /// The key or certificate is for the other environment.
         case environment
-        /// The topic is wrong, or does not belong to the key.
+        /// The topic is wrong, or does not belong to the key or certificate.
         case topic
         /// This machine's clock is wrong, or other senders make tokens of the same key too often.
         case token
         /// APNs did not answer.
         case unreachable
-        /// APNs has an error of its own, or gave an unknown reason.
+        /// APNs has an error of its own, or gave a reason that says nothing about the app.
         case unclear
     }
 
     private let settings: APNsSettings
     private let context: TransportContext
     /// How long the probe waits for an answer: longer than a connection attempt may take.
-    private static let patience = Duration.seconds(12)
+    private static let answerWait = Duration.seconds(12)
 
     /// - Parameter context: The transport's context. Its folder has the transport's token, so the probe makes no second
     ///   token.
@@ -59,7 +59,7 @@ package struct APNsProbe: Sendable {
         let transport = APNsTransport(
             settings, context: context,
             Surroundings(
-                now: { .wall() }, jitter: { .random(in: 0...1) }, patience: { Self.patience }, failsFast: true))
+                now: { .wall() }, jitter: { .random(in: 0...1) }, windowLength: { Self.answerWait }, failsFast: true))
         try await transport.open()
         var findings: [Finding] = []
         for route in transport.routes { findings.append(await ask(route)) }
@@ -71,12 +71,12 @@ package struct APNsProbe: Sendable {
         let began = ContinuousClock.now
         let push = Self.push(route.app)
         let (answers, continuation) = AsyncStream.makeStream(of: [TransportAnswer].self)
-        route.pool.run { $0.take([push]) { continuation.yield($0) } }
+        route.pool.run { $0.send([push]) { continuation.yield($0) } }
         let answer = await answers.first { _ in true }?.first
         let verdict = Self.verdict(status: answer?.status, reason: answer?.reason ?? "")
         return Finding(
-            asked: route.app, host: settings.host(of: route.app.environment), status: answer?.status,
-            reason: answer?.reason, verdict: verdict, took: ContinuousClock.now - began,
+            settings: route.app, host: settings.host(of: route.app.environment), status: answer?.status,
+            reason: answer?.reason, verdict: verdict, duration: ContinuousClock.now - began,
             certificate: EndingCertificate(route.app, at: .wall()))
     }
 

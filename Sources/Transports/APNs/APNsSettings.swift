@@ -64,7 +64,8 @@ package struct APNsSettings: PluginSettings {
         for (index, app) in apps.enumerated() {
             guard let twin = apps[..<index].first(where: { $0.identity == app.identity }) else { continue }
             throw settings.fail(
-                "apps", "\(twin.name) and \(app.name) are one app: same container, environment and topic")
+                "apps", "\(twin.name) and \(app.name) have the same container, environment and topic",
+                hint: "remove one of them")
         }
     }
 

@@ -35,8 +35,8 @@ package final class APNsTransport: ContinuousTransport {
         var plans: PoolPlans
         /// Pools that no app uses any more but that still have pushes in flight.
         var retired: [PoolOnLoop] = []
-        /// The calls of ``take(_:answered:)`` that wait for their turn: the last one, and their number. Each call first
-        /// asks the retired pools which pushes they have in flight.
+        /// The calls of ``take(_:answered:)`` that wait for their turn: the newest call, and their number. Each call
+        /// first asks the retired pools which pushes they have in flight.
         var queued: (last: Task<Void, Never>, count: Int)?
     }
 
@@ -74,7 +74,7 @@ package final class APNsTransport: ContinuousTransport {
         let settings = settings
         let plans = try PoolPlans(settings, token: token(of:))
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: min(plans.pools.count, System.coreCount))
-        let pools = try await pools(plans, beside: [:], on: threads)
+        let pools = try await pools(plans, reusing: [:], on: threads)
         let routes = Self.routes(settings, plans, pools)
         state.withLock { $0.work = Work(threads: threads, routes: routes, pools: pools, plans: plans) }
         certificates.reportEndingCertificates(in: settings, now: surroundings.now())
@@ -92,13 +92,13 @@ package final class APNsTransport: ContinuousTransport {
         }
     }
 
-    /// A pool for each plan: the present pool if there is one, else a new pool.
+    /// A pool for each plan: the current pool if there is one, otherwise a new pool.
     private func pools(
-        _ plans: PoolPlans, beside present: [PoolPlan.Identity: PoolOnLoop], on threads: MultiThreadedEventLoopGroup
+        _ plans: PoolPlans, reusing current: [PoolPlan.Identity: PoolOnLoop], on threads: MultiThreadedEventLoopGroup
     ) async throws(TransportError) -> [PoolPlan.Identity: PoolOnLoop] {
         var pools: [PoolPlan.Identity: PoolOnLoop] = [:]
         for (identity, plan) in plans.pools {
-            if let pool = present[identity] {
+            if let pool = current[identity] {
                 pools[identity] = pool
             } else {
                 pools[identity] = try await pool(plan, on: threads.next())
@@ -113,7 +113,9 @@ package final class APNsTransport: ContinuousTransport {
             let pool = ConnectionPool(plan, loop, surroundings, allowance)
             return PoolOnLoop(loop: loop, bound: NIOLoopBound(pool, eventLoop: loop), allowance: allowance)
         }
-        do { return try await made.get() } catch { throw TransportError("cannot start: \(error)") }
+        do { return try await made.get() } catch {
+            throw TransportError("cannot start a pool of connections: \(error)")
+        }
     }
 
     package func close() async {
@@ -127,7 +129,7 @@ package final class APNsTransport: ContinuousTransport {
     }
 
     /// How many streams the servers allow on the open connections, without the streams of pushes that were not answered
-    /// within their window. At most the setting `inFlightMax`.
+    /// within their window. At least 1 for each pool, and in all at most the setting `inFlightMax`.
     package var inFlightMax: Int {
         state.withLock { state in
             let allowed = state.work?.pools.values.reduce(0) { $0 + $1.allowance.count } ?? 1
@@ -207,7 +209,7 @@ package final class APNsTransport: ContinuousTransport {
     package func change(to settings: APNsSettings) async throws(TransportError) -> TransportChange? {
         guard let work = state.withLock({ $0.work }) else { return nil }
         let plans = try PoolPlans(settings, token: token(of:))
-        let pools = try await pools(plans, beside: work.pools, on: work.threads)
+        let pools = try await pools(plans, reusing: work.pools, on: work.threads)
         let summary = SettingsChangeSummary(from: (self.settings, work.plans), to: (settings, plans))
         return TransportChange(descriptions: summary.sentences) { [self] in apply(settings, plans, pools) }
     }
@@ -249,7 +251,7 @@ package final class APNsTransport: ContinuousTransport {
 /// A pool that no app uses any more, and the pushes that it still holds.
 struct RetiredPool {
     let pool: PoolOnLoop
-    let held: ConnectionPool.Held
+    let held: ConnectionPool.HeldPushes
 }
 
 /// A pool that any thread may call.
@@ -260,7 +262,7 @@ struct PoolOnLoop: Sendable {
 
     func run(_ work: @escaping @Sendable (ConnectionPool) -> Void) { loop.execute { work(bound.value) } }
 
-    func held() async -> ConnectionPool.Held {
+    func held() async -> ConnectionPool.HeldPushes {
         do { return try await loop.submit { bound.value.held }.get() } catch { return .init() }
     }
 }

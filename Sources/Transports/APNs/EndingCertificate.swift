@@ -15,8 +15,8 @@ extension APNsSettings {
 }
 
 extension EndingCertificate {
-    /// Nil if the certificate is valid for longer, or if its file cannot be read. Opening the transport reports such a
-    /// file.
+    /// Nil if the app uses a key, if its certificate is valid for longer, or if the file cannot be read. Opening the
+    /// transport reports a file that cannot be read.
     init?(_ app: APNsApp, at now: Instant) {
         guard case .certificate(let path, _) = app.credential, let end = Self.end(of: path) else { return nil }
         self.init(

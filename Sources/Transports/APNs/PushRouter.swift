@@ -34,12 +34,12 @@ struct PushRouter: ~Copyable {
     mutating func route(_ deliveries: [Delivery]) {
         var deliveries = deliveries
         for pool in retired { join(&deliveries, pool.held.pushes, pool.pool) }
-        for delivery in deliveries { take(delivery) }
+        for delivery in deliveries { addToPart(delivery) }
         for route in parts.indices { sendPart(of: route) }
         if !answers.isEmpty { answered(answers) }
     }
 
-    private mutating func take(_ delivery: Delivery) {
+    private mutating func addToPart(_ delivery: Delivery) {
         guard let route = route(of: delivery.app) else {
             let reason = MissingApp.reason(delivery.app, among: routes.map(\.app))
             return answers.append(.init(delivery.id, .stopped, reason: reason, attempts: 0))
@@ -48,7 +48,7 @@ struct PushRouter: ~Copyable {
             let app = routes[route].app
             let push = try reader.read(delivery, topic: app.topic, usesCertificate: app.usesCertificate)
             if !busyOrderKeys.isEmpty, let orderKey = push.orderKey, busyOrderKeys.contains(orderKey) {
-                return putOff(delivery)
+                return deferBehindRetired(delivery)
             }
             parts[route].append(push)
         } catch {
@@ -64,14 +64,14 @@ struct PushRouter: ~Copyable {
         return route
     }
 
-    private mutating func putOff(_ delivery: Delivery) {
+    private mutating func deferBehindRetired(_ delivery: Delivery) {
         answers.append(
             TransportAnswer(
                 delivery.id, .deferred, reason: PoolState.behind, attempts: 0,
                 until: now.advanced(by: Self.waitBehindRetired)))
     }
 
-    /// Joins pushes that a retired pool still has in flight, so that they are not sent twice.
+    /// Lets a retired pool answer the pushes that it still has in flight, so that no other pool sends them again.
     private mutating func join(_ deliveries: inout [Delivery], _ held: Set<Delivery.ID>, _ pool: PoolOnLoop) {
         let ids = deliveries.map(\.id).filter(held.contains)
         guard !ids.isEmpty else { return }
@@ -83,13 +83,13 @@ struct PushRouter: ~Copyable {
         let pushes = parts[route]
         guard !pushes.isEmpty else { return }
         parts[route] = []
-        routes[route].pool.run { [answered] in $0.take(pushes, answered) }
+        routes[route].pool.run { [answered] in $0.send(pushes, answered) }
     }
 }
 
 extension APNsApp {
-    /// Whether the app sends pushes with this address. A device without a topic matches every app of its container and
-    /// environment.
+    /// Whether this app sends the pushes for the app of a device. A device without a topic matches every app of its
+    /// container and environment.
     func isOf(_ app: Delivery.App?) -> Bool {
         guard let app else { return false }
         return app.container == container && app.environment == environment && app.topic ?? topic == topic

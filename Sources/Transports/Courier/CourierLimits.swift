@@ -17,7 +17,7 @@ enum CourierLimits {
     /// The most notifications in one answer, even if a request asks for more.
     static let pageEntriesMax = 400
     static let pageEntries = 100
-    /// An answer ends with the notification that makes it longer than this.
+    /// An answer ends with the notification that brings it to this size.
     static let pageBytesMax = 1 << 20
     /// How many pages may be read or sent to clients at the same time. A request for a further page is answered 503.
     static let pagesMax = 64

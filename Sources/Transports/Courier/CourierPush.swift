@@ -38,11 +38,11 @@ struct Expiration: Sendable {
 
     init(headers: JSONValue?) { seconds = headers.flatMap(DeliveredPush.expiration).map { max(0, $0) } }
 
-    /// The microsecond from which no poll gets the push; nil if the push does not expire. With the header 0, only polls
-    /// that are already waiting when the push arrives get the push.
-    func end(of time: Instant) -> Int64? {
+    /// The first microsecond in which polls no longer get the push; nil if the push does not expire. With the header 0,
+    /// only polls that are already waiting when the push arrives get the push.
+    func end(ofPushArrivingAt arrival: Instant) -> Int64? {
         guard let seconds else { return nil }
-        return seconds == 0 ? time.microseconds + 1 : min(seconds, Int64.max / 1_000_000) * 1_000_000
+        return seconds == 0 ? arrival.microseconds + 1 : min(seconds, Int64.max / 1_000_000) * 1_000_000
     }
 }
 
@@ -61,13 +61,15 @@ struct CourierPush: Sendable {
 
     /// Why a push cannot be accepted.
     enum Refusal: Error {
+        /// The push is not of a CloudKit app, is not JSON, or lacks its user, token, `apns-id`, notification ID or
+        /// payload.
         case unreadable
-        case token
+        case malformedToken
 
         func answer(_ id: Delivery.ID) -> TransportAnswer {
             switch self {
             case .unreadable: TransportAnswer(id, .failed, reason: "not a push of a CloudKit app", attempts: 0)
-            case .token:
+            case .malformedToken:
                 TransportAnswer(id, .unknownAddress, reason: "the token is not 64 hexadecimal digits", attempts: 0)
             }
         }
@@ -78,7 +80,7 @@ struct CourierPush: Sendable {
         let read: Fields?
         do throws(JSONError) { read = try reader.read(delivery) { Fields($0) } } catch { throw .unreadable }
         guard let read else { throw .unreadable }
-        guard let token = CourierToken(read.token) else { throw .token }
+        guard let token = CourierToken(read.token) else { throw .malformedToken }
         id = delivery.id
         account = Account(container: app.container, environment: app.environment, user: read.user)
         self.token = token

@@ -28,7 +28,7 @@ package final class CourierTransport: Transport {
     private let server = Mutex<WebServer?>(nil)
     private let certificates: CertificateWatch
     /// The certificate for new connections, and the settings from which it was read.
-    private let present: Mutex<(certificate: ServerCertificate?, settings: CourierSettings)>
+    private let current: Mutex<(certificate: ServerCertificate?, settings: CourierSettings)>
 
     package convenience init(_ settings: CourierSettings, context: TransportContext) throws(SettingsError) {
         self.init(settings, context: context, now: { .wall() })
@@ -40,7 +40,7 @@ package final class CourierTransport: Transport {
         self.now = now
         storeQueue = CourierStoreQueue(now: now)
         certificates = CertificateWatch(context)
-        present = Mutex((nil, settings))
+        current = Mutex((nil, settings))
     }
 
     package func open() async throws(TransportError) {
@@ -63,14 +63,14 @@ package final class CourierTransport: Transport {
     package func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
         let tls = try certificate(of: settings)
         if let tls, let server = server.withLock({ $0 }), settings.matchesExceptCertificateFiles(self.settings) {
-            let isSame = present.withLock { $0.certificate?.own } == tls.own
+            let isSame = current.withLock { $0.certificate?.own } == tls.own
             return TransportChange(descriptions: isSame ? [] : ["uses another certificate"]) { [self] in
                 server.use(tls)
-                present.withLock { $0 = (tls, settings) }
+                current.withLock { $0 = (tls, settings) }
             }
         }
         guard settings.address != self.settings.address else { return nil }
-        do { try await WebServer.tryOut(settings.address) } catch {
+        do { try await WebServer.checkCanListen(at: settings.address) } catch {
             throw settings.failure(toListen: error, as: context.name)
         }
         return nil
@@ -94,7 +94,7 @@ package final class CourierTransport: Transport {
         }
         let started = try await WebServer.start(options) { await service.answer($0) }
         server.withLock { $0 = started }
-        present.withLock { $0.certificate = certificate }
+        current.withLock { $0.certificate = certificate }
     }
 
     private func plan(_ store: String) -> CourierStorePlan {
@@ -113,18 +113,19 @@ package final class CourierTransport: Transport {
         do { try await stopped } catch { context.tell("\(context.name): \(error)") }
     }
 
-    /// Stores pushes. Defers them if the store cannot be written now. Pushes that are not of a CloudKit app fail, and
-    /// pushes with a malformed token get the outcome for an unknown address.
+    /// Stores pushes. Defers them if the store cannot be written now. Pushes fail if they are unreadable or not of a
+    /// CloudKit app, or if the transport is not open. Pushes with a malformed token get the outcome for an unknown
+    /// address.
     package func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
-        certificates.reportEndingCertificates(in: present.withLock { $0.settings }, now: now())
+        certificates.reportEndingCertificates(in: current.withLock { $0.settings }, now: now())
         var reader = PushReader()
-        var (taken, answers): ([CourierPush], [TransportAnswer]) = ([], [])
+        var (readable, answers): ([CourierPush], [TransportAnswer]) = ([], [])
         for push in pushes {
-            do throws(CourierPush.Refusal) { taken.append(try CourierPush(push, &reader)) } catch {
+            do throws(CourierPush.Refusal) { readable.append(try CourierPush(push, &reader)) } catch {
                 answers.append(error.answer(push.id))
             }
         }
-        return answers + (await store(taken))
+        return answers + (await store(readable))
     }
 
     private func store(_ pushes: [CourierPush]) async -> [TransportAnswer] {

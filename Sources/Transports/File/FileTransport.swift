@@ -62,7 +62,7 @@ package final class FileTransport: Transport {
     package func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         await onQueue {
             self.destination.withLock { destination in
-                destination?.take(pushes)
+                destination?.write(pushes)
                     ?? pushes.map {
                         TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0)
                     }

@@ -6,7 +6,7 @@ import PipelineKit
 /// A file or folder to which pushes are written. Writing may wait for the disk.
 protocol PushDestination: AnyObject {
     /// - Returns: One answer for each push.
-    func take(_ pushes: [Delivery]) -> [TransportAnswer]
+    func write(_ pushes: [Delivery]) -> [TransportAnswer]
 
     /// Makes the written pushes survive a power failure. ``SimulatorFolder`` does not promise this, and does nothing.
     func synchronize()
@@ -18,8 +18,8 @@ final class LineFile: PushDestination {
 
     init(_ path: String, _ calls: FileCalls) throws(TransportError) { file = try .open(path, calls) }
 
-    /// Appends all pushes or none.
-    func take(_ pushes: [Delivery]) -> [TransportAnswer] {
+    /// Appends all pushes or none, except to a device or a pipe.
+    func write(_ pushes: [Delivery]) -> [TransportAnswer] {
         var lines = ByteBuffer(capacity: pushes.reduce(0) { $0 + $1.byteCount + 1 })
         for push in pushes {
             push.write(into: &lines)
@@ -56,11 +56,11 @@ package final class SimulatorFolder: PushDestination, Sendable {
     }
 
     /// - Returns: One answer for each push. A push that no simulator can show fails without an attempt.
-    package func take(_ pushes: [Delivery]) -> [TransportAnswer] { pushes.map(take) }
+    package func write(_ pushes: [Delivery]) -> [TransportAnswer] { pushes.map(writeFile) }
 
     func synchronize() {}
 
-    private func take(_ delivery: Delivery) -> TransportAnswer {
+    private func writeFile(for delivery: Delivery) -> TransportAnswer {
         guard let push = SimulatorPush(delivery) else {
             return TransportAnswer(
                 delivery.id, .failed, reason: "not a push with an apns-id, a topic and a payload", attempts: 0)

@@ -37,6 +37,7 @@ struct SimulatorPush {
     private static let digits = 12
 
     /// Keeps characters that have no meaning in shells and file systems. Other bytes become `%` and two hex digits.
+    /// The end of a longer text is dropped.
     private static func safe(_ text: String, bytesMax: Int) -> String {
         var safe = ""
         for byte in text.utf8 where safe.utf8.count + 3 <= bytesMax {

@@ -5,7 +5,7 @@ import PipelineKit
 struct RetryPolicy: Sendable {
     /// The longest wait, unless the server asks for a longer one.
     static let backoffMax = Duration.seconds(30)
-    /// The longest wait that a server can ask for.
+    /// The longest wait that a `Retry-After` can cause. A longer one counts as this wait.
     static let retryAfterMax = Duration.seconds(3_600)
 
     let attempts: Int
@@ -18,7 +18,7 @@ struct RetryPolicy: Sendable {
     /// The wait after the given number of attempts; nil if there is no further attempt.
     ///
     /// - Parameters:
-    ///   - retryAfter: The wait that the server asked for.
+    ///   - retryAfter: The wait that the server asked for. The result is not shorter, up to ``retryAfterMax``.
     ///   - jitter: A random number from 0 to 1. Spreads the retries of many pushes over the second half of the wait.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
         guard attempt < attempts else { return nil }
@@ -34,7 +34,7 @@ struct RetryPolicy: Sendable {
         return httpDates.date(from: value).map { .seconds(max($0.timeIntervalSince(now), 0)) }
     }
 
-    // IMF-fixdate, the only form that may still be sent.
+    // IMF-fixdate, the only form of a date that servers may still send. The obsolete forms are not read.
     private static var httpDates: DateFormatter {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -54,8 +54,8 @@ extension Result<HTTPAnswer, HTTPFailure> {
 extension HTTPAnswer {
     private static let reasonBytesMax = 256
 
-    /// The `reason` in the body, as in answers of APNs, if it is not too long, or else the status in words. Other parts
-    /// of the body are left out, because they may contain tokens.
+    /// The `reason` in the body, as in answers of APNs, if this reason is not empty and has at most 256 bytes;
+    /// otherwise the status in words. Other parts of the body are left out, because they may contain tokens.
     fileprivate var reason: String {
         var parser = JSONParser()
         let given: String? = body.withUnsafeBytes { body in

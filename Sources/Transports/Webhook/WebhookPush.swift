@@ -10,7 +10,8 @@ struct WebhookPush: Sendable {
     /// User and device. Pushes with the same key are sent one after the other.
     let deviceKey: [String]
 
-    /// Nil if the line is not a push or a notice with a user and an ID of printable ASCII characters.
+    /// Nil if the line is not JSON, has no user, or has no ID. The ID must have only printable ASCII characters and no
+    /// space.
     init?(_ delivery: Delivery) {
         let isNotice = delivery.id.retired != nil
         var reader = PushReader()

@@ -5,14 +5,14 @@ import Time
 /// The waiting pushes of a webhook, and its requests in flight: at most ``concurrency``, and at most one to each
 /// device.
 ///
-/// A push without an answer is soon deferred, but its request stays in flight.
+/// A push that has no answer after ``answerWait`` is deferred, but its request stays in flight.
 final class WebhookQueue: Sendable {
     /// Sends one request. Returns nil if it was cancelled.
     typealias Attempt = @Sendable (WebhookPush) async -> TransportAnswer?
     typealias Report = @Sendable ([TransportAnswer]) -> Void
 
     /// How long a push waits for its answer before it is deferred.
-    static let patience = Duration.seconds(2)
+    static let answerWait = Duration.seconds(2)
     /// How long a late answer is kept for the stage, which normally passes the push again much sooner.
     private static let lateAnswerAge = Duration.seconds(300)
 
@@ -25,13 +25,13 @@ final class WebhookQueue: Sendable {
 
     private struct State {
         /// The pushes whose requests have not begun, in their order.
-        var waiting: [Waiting] = []
+        var waiting: [WaitingPush] = []
         var flights: [Delivery.ID: Flight] = [:]
         /// The push in flight to each device, by ``WebhookPush/deviceKey``.
         var busyDevices: [[String]: Delivery.ID] = [:]
         /// Answers that came after their pushes were deferred.
         var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: Instant)] = [:]
-        /// The number of calls of ``take(_:_:)``.
+        /// The number of calls of ``add(_:reportingTo:)``.
         var calls = 0
         /// How often the server has answered.
         var answers = 0
@@ -41,7 +41,7 @@ final class WebhookQueue: Sendable {
         var isClosed = false
     }
 
-    private struct Waiting {
+    private struct WaitingPush {
         let push: WebhookPush
         let call: Int
         let report: Report
@@ -49,8 +49,7 @@ final class WebhookQueue: Sendable {
 
     private struct Flight {
         let push: WebhookPush
-        /// When the request began.
-        let since: Instant
+        let begunAt: Instant
         /// The call that waits for the answer; nil once the push was deferred.
         var call: Int?
         var report: Report
@@ -76,31 +75,36 @@ final class WebhookQueue: Sendable {
         }
     }
 
-    func take(_ pushes: [WebhookPush], _ report: @escaping Report) {
+    /// Adds pushes, and sends as many as there is room for.
+    ///
+    /// - Parameter report: Gets an answer for each push: the result of its request, or a deferral if there is no result
+    ///   after ``answerWait``. While the server is silent, pushes are deferred at once. If the request of a deferred
+    ///   push is in flight, its result is reported later.
+    func add(_ pushes: [WebhookPush], reportingTo report: @escaping Report) {
         let now = now()
         let (known, begun, call, answers, isSilent) = state.withLock { state in
             forgetOldAnswers(&state, now)
             state.calls += 1
-            let known = pushes.compactMap { take($0, report, &state) }
+            let known = pushes.compactMap { enqueue($0, report, &state) }
             return (known, start(&state, now), state.calls, state.answers, state.isSilent)
         }
         if !known.isEmpty { report(known) }
         for push in begun { send(push) }
-        if isSilent { return release(call, answersBefore: answers, report) }
+        if isSilent { return deferUnanswered(of: call, answersBefore: answers, report) }
         Task {
-            do { try await pause(Self.patience) } catch { return }
-            release(call, answersBefore: answers, report)
+            do { try await pause(Self.answerWait) } catch { return }
+            deferUnanswered(of: call, answersBefore: answers, report)
         }
     }
 
     /// Queues a push. If the push is still in flight, this call waits for that request instead.
     ///
     /// - Returns: The late answer to an earlier attempt, if there is one.
-    private func take(_ push: WebhookPush, _ report: @escaping Report, _ state: inout State) -> TransportAnswer? {
+    private func enqueue(_ push: WebhookPush, _ report: @escaping Report, _ state: inout State) -> TransportAnswer? {
         let id = push.delivery.id
         if let late = state.lateAnswers.removeValue(forKey: id) { return late.answer }
         guard var flight = state.flights[id] else {
-            state.waiting.append(Waiting(push: push, call: state.calls, report: report))
+            state.waiting.append(WaitingPush(push: push, call: state.calls, report: report))
             return nil
         }
         (flight.call, flight.report) = (state.calls, report)
@@ -118,7 +122,7 @@ final class WebhookQueue: Sendable {
     /// Removes the waiting pushes whose requests may begin, and notes them as in flight.
     private func start(_ state: inout State, _ now: Instant) -> [WebhookPush] {
         guard !state.isClosed else { return [] }
-        var (begun, rest) = ([WebhookPush](), [Waiting]())
+        var (begun, rest) = ([WebhookPush](), [WaitingPush]())
         for next in state.waiting {
             guard state.flights.count < concurrency, state.busyDevices[next.push.deviceKey] == nil else {
                 rest.append(next)
@@ -126,7 +130,7 @@ final class WebhookQueue: Sendable {
             }
             state.busyDevices[next.push.deviceKey] = next.push.delivery.id
             state.flights[next.push.delivery.id] = Flight(
-                push: next.push, since: now, call: next.call, report: next.report)
+                push: next.push, begunAt: now, call: next.call, report: next.report)
             begun.append(next.push)
         }
         state.waiting = rest
@@ -170,7 +174,7 @@ final class WebhookQueue: Sendable {
     // MARK: Late answers
 
     /// Defers the pushes of a call that have no answer yet.
-    private func release(_ call: Int, answersBefore: Int, _ report: Report) {
+    private func deferUnanswered(of call: Int, answersBefore: Int, _ report: Report) {
         let now = now()
         let answers = state.withLock { state in
             let flights = state.flights.values.filter { $0.call == call }
@@ -179,23 +183,23 @@ final class WebhookQueue: Sendable {
             if state.answers == answersBefore { state.isSilent = true }
             for flight in flights { state.flights[flight.push.delivery.id]?.call = nil }
             state.waiting.removeAll { $0.call == call }
-            return (flights.map(\.push) + waiting.map(\.push)).map { postpone($0, state, now) }
+            return (flights.map(\.push) + waiting.map(\.push)).map { deferral(of: $0, state, now) }
         }
         if !answers.isEmpty { report(answers) }
     }
 
-    private func postpone(_ push: WebhookPush, _ state: State, _ now: Instant) -> TransportAnswer {
+    private func deferral(of push: WebhookPush, _ state: State, _ now: Instant) -> TransportAnswer {
         let id = push.delivery.id
         let flight = state.busyDevices[push.deviceKey].flatMap { state.flights[$0] }
         let until = now.advanced(by: flight.map { wait(for: $0, now) } ?? Self.shortestWait)
-        let reason = flight.map { cause($0, of: id) } ?? "waits for one of the requests in flight to end"
+        let reason = flight.map { reasonToWait(for: $0, id) } ?? "waits for one of the requests in flight to end"
         var answer = TransportAnswer(id, .deferred, reason: reason, attempts: 0, until: until)
         answer.isUnderWay = state.flights[id] != nil
         return answer
     }
 
     /// - Parameter flight: The push in flight to the device of `waitingID`.
-    private func cause(_ flight: Flight, of waitingID: Delivery.ID) -> String {
+    private func reasonToWait(for flight: Flight, _ waitingID: Delivery.ID) -> String {
         let id = flight.push.delivery.id
         if id == waitingID { return "in_flight" }
         return id.push < waitingID.push ? "waits for an earlier push" : "waits for a later push"
@@ -204,9 +208,10 @@ final class WebhookQueue: Sendable {
     private static let shortestWait = Duration.seconds(1)
     private static let longestWait = Duration.seconds(10)
 
-    /// How long the stage should wait before it asks again: a quarter of the request's age, within limits.
+    /// How long the stage should wait before it passes the push again: a quarter of the request's age, from 1 to 10
+    /// seconds, but above 1 second not longer than the rest of the timeout.
     private func wait(for flight: Flight, _ now: Instant) -> Duration {
-        let age = now - flight.since
+        let age = now - flight.begunAt
         return max(Self.shortestWait, min(age / 4, Self.longestWait, timeout() - age))
     }
 }

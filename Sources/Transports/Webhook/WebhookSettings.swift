@@ -53,14 +53,14 @@ package struct WebhookSettings: PluginSettings {
         var headers: [(name: String, value: Secret)] = []
         for name in reader.keys {
             guard !reserved.contains(name.lowercased()) else {
-                throw reader.fail(name, "is set by the transport itself")
+                throw reader.fail(name, "is a header that the transport sets itself", hint: "remove it")
             }
             guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
                 throw reader.fail(name, "is not a valid name of an HTTP header")
             }
             let value = try reader.secretOrText(name)
             guard value.textInClear.map(WebhookTarget.isHeaderValue) ?? true else {
-                throw reader.fail(name, WebhookTarget.headerRule)
+                throw reader.fail(name, WebhookTarget.unusableHeaderValue)
             }
             headers.append((name, value))
         }

@@ -6,8 +6,8 @@ import Signing
 struct WebhookSigner: Sendable, Equatable {
     private let keys: [[UInt8]]
 
-    /// - Parameter secrets: Strings of `whsec_` and 24 to 64 bytes in Base64. There are several while receivers change
-    ///   to a new secret.
+    /// - Parameter secrets: Each secret is `whsec_` followed by 24 to 64 bytes in Base64. There are several secrets
+    ///   while receivers change to a new one.
     init(_ secrets: [Secret]) throws(TransportError) {
         keys = try secrets.map { secret throws(TransportError) in try Self.key(secret) }
     }
@@ -30,7 +30,7 @@ struct WebhookSigner: Sendable, Equatable {
         else {
             throw TransportError(
                 secret.failure(
-                    "is not whsec_ and 24 to 64 bytes in Base64",
+                    "does not contain whsec_ followed by 24 to 64 bytes in Base64",
                     hint: "make one with: echo whsec_$(openssl rand -base64 32)"))
         }
         return Array(key)

@@ -13,7 +13,8 @@ struct WebhookTarget: Sendable {
         }
     }
 
-    /// The errors in the settings' secrets. Secrets that this process cannot read are left out.
+    /// The errors in the URL, in the values of the headers and in the signing secrets. A secret that this process
+    /// cannot read is not checked.
     static func errors(_ settings: WebhookSettings) -> [TransportError] {
         func error(_ secret: Secret, _ use: () throws(TransportError) -> Void) -> TransportError? {
             guard secret.isReadable else { return nil }
@@ -30,7 +31,7 @@ struct WebhookTarget: Sendable {
         return ([ofURL] + ofHeaders + ofSecrets).compactMap(\.self)
     }
 
-    /// The differences to report to the operator when this target replaces the other one. They contain no secrets.
+    /// The differences to report to the operator when this target replaces `other`. They contain no secrets.
     func differences(from other: WebhookTarget) -> [String] {
         let isSame = headers.elementsEqual(other.headers) { $0 == $1 }
         return (url == other.url ? [] : ["posts to another url"]) + (isSame ? [] : ["sends other headers"])
@@ -49,7 +50,7 @@ struct WebhookTarget: Sendable {
     private static func value(of header: (name: String, value: Secret)) throws(TransportError) -> String {
         let text = try revealed(header.value)
         guard isHeaderValue(text) else {
-            throw TransportError(header.value.failure(headerRule))
+            throw TransportError(header.value.failure(unusableHeaderValue))
         }
         return text
     }
@@ -77,7 +78,9 @@ extension WebhookTarget {
             throw Flaw(reason: "expected an http or https URL", hint: "write one like https://example.com/pushes")
         }
         guard url.user() == nil, url.password() == nil else {
-            throw Flaw(reason: "names a user", hint: "send an authorization header: see headers")
+            throw Flaw(
+                reason: "contains a user name or a password",
+                hint: "send an authorization header instead: see headers")
         }
         guard mayBePrivate || !isPrivate(host) else {
             throw Flaw(
@@ -95,7 +98,7 @@ extension WebhookTarget {
         return IPAddress(host: host).map { !$0.isPublic } ?? isLocalhost
     }
 
-    static let headerRule = "contains a character that is not printable ASCII"
+    static let unusableHeaderValue = "contains a character that is not printable ASCII"
 
     static func isHeaderValue(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 }

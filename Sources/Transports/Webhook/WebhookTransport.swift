@@ -9,8 +9,8 @@ import Time
 ///
 /// - A push is accepted if the server answers 2xx.
 /// - After the statuses 408, 425, 429 and 5xx, or without an answer, the push is deferred. The wait doubles with each
-///   attempt and is not shorter than the server's `Retry-After` of up to an hour. Every other status is final,
-///   including redirects.
+///   attempt and is not shorter than the server's `Retry-After` of up to an hour. After the last attempt, the push
+///   fails. It also fails at once after every other status, including redirects.
 /// - Addresses in private networks are refused unless the settings allow them, even if a host name resolves to them.
 /// - The pushes of one device are sent one after the other. A push that is not answered soon is deferred, and its final
 ///   answer follows later. A push that waits for its next attempt does not delay other pushes.
@@ -39,9 +39,9 @@ package final class WebhookTransport: ContinuousTransport {
     }
 
     /// - Parameters:
-    ///   - now: The present time, for timestamps in requests and for waits.
+    ///   - now: The current time, for timestamps in requests and for waits.
     ///   - jitter: A random number from 0 to 1.
-    ///   - pause: Waits before pushes without an answer are deferred; throws if cancelled.
+    ///   - pause: Waits for the duration, before pushes without an answer are deferred; throws if cancelled.
     init(
         _ settings: WebhookSettings, now: @escaping @Sendable () -> Instant = { .wall() },
         jitter: @escaping @Sendable () -> Double, pause: @escaping @Sendable (Duration) async throws -> Void
@@ -80,14 +80,14 @@ package final class WebhookTransport: ContinuousTransport {
     /// changed, or if the transport is not open.
     package func change(to settings: WebhookSettings) async throws(TransportError) -> TransportChange? {
         guard let sender = work.withLock({ $0?.sender }) else { return nil }
-        let present = sender.value
-        guard settings.rules == present.settings.rules, settings.concurrency == present.settings.concurrency else {
+        let current = sender.value
+        guard settings.rules == current.settings.rules, settings.concurrency == current.settings.concurrency else {
             return nil
         }
         let (target, signer) = (try WebhookTarget(settings), try WebhookSigner(settings.secrets))
-        var said = target.differences(from: present.target)
-        if signer != present.signer { said.append("signs with another secret") }
-        return TransportChange(descriptions: said) { sender.value = present.with(settings, target, signer) }
+        var descriptions = target.differences(from: current.target)
+        if signer != current.signer { descriptions.append("signs with another secret") }
+        return TransportChange(descriptions: descriptions) { sender.value = current.with(settings, target, signer) }
     }
 
     package func close() async {
@@ -112,7 +112,7 @@ package final class WebhookTransport: ContinuousTransport {
             }
         }
         if !refusals.isEmpty { answered(refusals) }
-        if !readable.isEmpty { work.queue.take(readable, answered) }
+        if !readable.isEmpty { work.queue.add(readable, reportingTo: answered) }
     }
 
     /// The room for requests: `concurrency` less the requests in flight whose pushes were deferred, but at least 1.

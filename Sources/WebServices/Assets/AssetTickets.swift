@@ -16,7 +16,7 @@ struct AssetTickets: Sendable {
     init(secret: String) { key = SHA256.digest(of: "assets \(secret)") }
 
     /// The last part of the address to which a client sends a file.
-    func upload(at now: Instant, random: UInt64 = .random(in: .min ... .max)) -> String {
+    func uploadTicket(at now: Instant, random: UInt64 = .random(in: .min ... .max)) -> String {
         let end = now.advanced(by: Self.life).microseconds
         return "\(end)-\(String(random, radix: 36))".signed(by: { code(.upload, $0) })
     }
@@ -32,7 +32,7 @@ struct AssetTickets: Sendable {
     }
 
     /// The last part of the address from which a client loads a file.
-    func download(_ checksum: String, at now: Instant) -> String {
+    func downloadTicket(for checksum: String, at now: Instant) -> String {
         "\(now.advanced(by: Self.life).microseconds)-\(checksum)".signed(by: { code(.download, $0) })
     }
 

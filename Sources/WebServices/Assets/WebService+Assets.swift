@@ -9,14 +9,14 @@ import RecordStore
 extension WebService {
     static let assetPath = "/assets/"
 
-    func assetUploads(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
+    func createUploadAddresses(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let fields = try body.read(request.body) { json throws(ServiceError) in
             _ = try json.zone
             return try json.items("tokens") { token throws(ServiceError) in
                 guard let field = try token.optionalText("fieldName") else { throw .bad("fieldName: is required") }
                 guard try token.optionalText("recordType") != nil else { throw .bad("recordType: is required") }
-                return (name: try token.optionalText("recordName") ?? ids.uuid(), field: field)
+                return (name: try token.optionalText("recordName") ?? ids.newUUID(), field: field)
             }
         }
         let root = address(of: request)
@@ -25,14 +25,14 @@ extension WebService {
                 json.object { json in
                     json.append("recordName", field.name)
                     json.append("fieldName", field.field)
-                    json.append("url", root + Self.assetPath + tickets.upload(at: request.now))
+                    json.append("url", root + Self.assetPath + tickets.uploadTicket(at: request.now))
                 }
             }
         }
     }
 
     /// Saves or returns a file. The address is the client's only credential.
-    func asset(_ request: ServiceRequest) throws(ServiceError) -> ServiceAnswer {
+    func saveOrReturnAsset(_ request: ServiceRequest) throws(ServiceError) -> ServiceAnswer {
         let ticket = String(request.path.dropFirst(Self.assetPath.count))
         switch request.method {
         case "POST", "PUT": return try saveAsset(request, ticket)
@@ -76,14 +76,14 @@ extension WebService {
 
     private static func onDisk<Result>(_ body: () throws -> Result) throws(ServiceError) -> Result {
         do { return try body() } catch {
-            throw ServiceError(.tryAgainLater, "the disk of the gateway refused the file", retryAfter: 30)
+            throw ServiceError(.tryAgainLater, "the gateway cannot read or write the file on its disk", retryAfter: 30)
         }
     }
 
     /// Makes the addresses of the assets in the answer to a request.
     func assetURL(for request: ServiceRequest) -> RecordDictionaries.AssetURL {
         let root = address(of: request) + Self.assetPath
-        return { [tickets] checksum in root + tickets.download(checksum, at: request.now) }
+        return { [tickets] checksum in root + tickets.downloadTicket(for: checksum, at: request.now) }
     }
 
     /// The address that the client used for the gateway.

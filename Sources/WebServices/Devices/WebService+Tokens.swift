@@ -11,7 +11,7 @@ extension WebService {
             throw .bad("this gateway has no courier; the operator can set `api: courier` in the pipeline file")
         }
         let (environment, _, client) = try tokenRequest(request)
-        let token = ids.courierToken()
+        let token = ids.newCourierToken()
         try await register(session, name: client ?? session.device, settings.courierTransport, token)
         return .object { json in
             json.append("apnsEnvironment", environment)
@@ -69,7 +69,7 @@ extension WebService {
 
 /// `users/caller` and `users/current`.
 extension WebService {
-    func user(_ session: Session) throws(ServiceError) -> ServiceAnswer {
+    func currentUser(_ session: Session) throws(ServiceError) -> ServiceAnswer {
         let user = try session.account().user
         return .object { json in json.append("userRecordName", user) }
     }

@@ -13,8 +13,8 @@ final class LogEndQuestions {
     private var socket: ClientSocket
     private var poller = ZMQPoller()
 
-    /// How long an answer may take. After that the question is asked again.
-    private static let patience = Duration.milliseconds(500)
+    /// How long an answer may take. After this time the question is asked again.
+    private static let answerTimeout = Duration.milliseconds(500)
 
     init(_ barrier: ReadBarrier, _ plan: HostPlan, _ context: HostContext, _ wake: WakeSignal) throws {
         (self.barrier, self.plan, self.context, self.wake) = (barrier, plan, context, wake)
@@ -38,16 +38,16 @@ final class LogEndQuestions {
 
     /// Asks one question, and waits for its answer.
     private func ask(while mayRun: () -> Bool) throws {
-        let limit = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.answerTimeout
         var isSent = false
         while mayRun() {
             barrier.expire(at: .now)
             if !isSent { isSent = try socket.send([LinkFrame.health()], wait: false) == .sent }
             if isSent, try socket.receive(into: message, wait: false) == .received {
-                if let last = last() { barrier.answer(last: last) }
+                if let last = last() { barrier.handleAnswer(last: last) }
                 return
             }
-            guard .now < limit else { return try startAgain() }
+            guard .now < deadline else { return try reconnect() }
             _ = try socket.checkConnection(at: .now)
             _ = try poller.poll(timeoutMilliseconds: isSent ? 100 : 10)
             wake.clear()
@@ -56,7 +56,7 @@ final class LogEndQuestions {
 
     /// Connects a new socket. On the old socket, a late answer with an older sequence could be taken for the answer to
     /// the next question.
-    private func startAgain() throws {
+    private func reconnect() throws {
         socket.close()
         socket = try ToolSocket.make(plan, context)
         try connect()

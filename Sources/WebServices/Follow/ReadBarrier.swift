@@ -3,9 +3,9 @@ import Synchronization
 /// Lets a read pass when the store has every change that was acknowledged to any client before the read came.
 ///
 /// The read waits until ingest has been asked, after the read came, for the last sequence of the changes log, and until
-/// the store has applied it. So no client, of this gateway or another one, gets an answer that is older than one that
-/// it has already got. Reads that come while a question is under way share the next question. A read that waits too
-/// long is refused.
+/// the store has applied this sequence. So no client, of this gateway or another one, gets an answer that is older than
+/// an earlier answer. Reads that come while a question is in flight share the next question. A read that waits too long
+/// is refused.
 final class ReadBarrier: Sendable {
     fileprivate struct Read {
         let deadline: ContinuousClock.Instant
@@ -14,11 +14,11 @@ final class ReadBarrier: Sendable {
 
     fileprivate struct State {
         var applied: UInt64 = 0
-        /// The log's last sequence in ingest's newest answer.
+        /// The log's last known sequence, from ingest's answers and from the store.
         var last: UInt64 = 0
         /// Reads that came after the last question.
         var arrived: [Read] = []
-        /// Reads that the question under way will answer.
+        /// Reads that the question in flight will answer.
         var asked: [Read] = []
         /// Reads that wait for the store, in the order of the sequences.
         var awaited: [(last: UInt64, reads: [Read])] = []
@@ -39,7 +39,7 @@ final class ReadBarrier: Sendable {
             state.arrived.count + state.asked.count + state.awaited.reduce(0) { $0 + $1.reads.count }
         }
     }
-    /// How many events the store lacks, by ingest's newest answer.
+    /// How many events the store lacks, as far as ingest's answers show.
     var lag: UInt64 { state.withLock { $0.last - min($0.applied, $0.last) } }
 
     /// Waits until the store is new enough.
@@ -69,20 +69,20 @@ final class ReadBarrier: Sendable {
         }
     }
 
-    /// Takes the answer to the question: the log's last sequence.
-    func answer(last: UInt64) {
+    /// Handles ingest's answer to the question: the log's last sequence.
+    func handleAnswer(last: UInt64) {
         resume(
             state.withLock { state in
                 state.last = max(state.last, last)
                 if !state.asked.isEmpty { state.awaited.append((state.last, state.asked)) }
                 state.asked = []
-                return state.ready()
+                return state.removeReadyReads()
             }, true)
     }
 
     /// Refuses the reads that have waited too long.
     func expire(at now: ContinuousClock.Instant) {
-        resume(state.withLock { $0.takeReads { $0.deadline <= now } }, false)
+        resume(state.withLock { $0.removeReads { $0.deadline <= now } }, false)
     }
 
     /// Refuses all waiting and later reads.
@@ -90,18 +90,19 @@ final class ReadBarrier: Sendable {
         resume(
             state.withLock { state in
                 state.isClosed = true
-                return state.takeReads { _ in true }
+                return state.removeReads { _ in true }
             }, false)
     }
 
     // MARK: The store's thread
 
+    /// Says that the store has applied all events up to `sequence`.
     func applied(through sequence: UInt64) {
         resume(
             state.withLock { state in
                 state.applied = max(state.applied, sequence)
                 state.last = max(state.last, sequence)
-                return state.ready()
+                return state.removeReadyReads()
             }, true)
     }
 
@@ -111,22 +112,22 @@ final class ReadBarrier: Sendable {
 }
 
 extension ReadBarrier.State {
-    /// Takes the reads for which the store is new enough.
-    fileprivate mutating func ready() -> [ReadBarrier.Read] {
+    /// Removes and returns the reads for which the store is new enough.
+    fileprivate mutating func removeReadyReads() -> [ReadBarrier.Read] {
         let done = awaited.prefix { $0.last <= applied }
         awaited.removeFirst(done.count)
         return done.flatMap(\.reads)
     }
 
-    fileprivate mutating func takeReads(where isTaken: (ReadBarrier.Read) -> Bool) -> [ReadBarrier.Read] {
-        var taken: [ReadBarrier.Read] = []
-        func sift(_ reads: inout [ReadBarrier.Read]) {
-            taken += reads.filter(isTaken)
-            reads.removeAll(where: isTaken)
+    fileprivate mutating func removeReads(where mustBeRemoved: (ReadBarrier.Read) -> Bool) -> [ReadBarrier.Read] {
+        var removed: [ReadBarrier.Read] = []
+        func removeMatching(_ reads: inout [ReadBarrier.Read]) {
+            removed += reads.filter(mustBeRemoved)
+            reads.removeAll(where: mustBeRemoved)
         }
-        sift(&arrived)
-        sift(&asked)
-        for index in awaited.indices { sift(&awaited[index].reads) }
-        return taken
+        removeMatching(&arrived)
+        removeMatching(&asked)
+        for index in awaited.indices { removeMatching(&awaited[index].reads) }
+        return removed
     }
 }

@@ -36,14 +36,15 @@ final class StoreFollower {
         let poller = ZMQPoller()
         poller.add(client.socket)
         poller.add(wake)
-        var hasWork = true
+        var mayNeedMaintenance = true
         // The gateway may have stopped between a delete and the deletes that it causes.
         try onApplied(true)
         while mayRun() {
-            _ = try poller.poll(timeoutMilliseconds: hasWork ? 0 : Int(client.patience / .milliseconds(1)))
+            let timeout = mayNeedMaintenance ? .zero : client.pollTimeout
+            _ = try poller.poll(timeoutMilliseconds: Int(timeout / .milliseconds(1)))
             var wasIdle = true
             while mayRun(), try applyArrived() { wasIdle = false }
-            if wasIdle { hasWork = try writer.work() }
+            if wasIdle { mayNeedMaintenance = try writer.doMaintenance() }
             try client.tick(at: .now)
         }
         try client.close()

@@ -45,12 +45,12 @@ extension WebService {
         }
     }
 
-    /// Asks for the first courier device of the user that the courier knows. The courier learns of a device a moment
-    /// after it was registered.
+    /// Asks the courier, with the token of the user's first device that the courier knows. The courier learns of a device
+    /// a moment after the device was registered.
     private func askCourier(
-        _ session: Session, _ ask: (CourierInbox, String) async -> CourierInbox.Answer
+        _ session: Session, _ ask: (CourierInboxClient, String) async -> CourierInboxClient.Answer
     ) async throws(ServiceError) -> [UInt8] {
-        guard let inbox else {
+        guard let courier else {
             throw .bad(
                 "this gateway has no courier, which stores notifications; the operator can set `api: courier` in the "
                     + "pipeline file")
@@ -62,13 +62,16 @@ extension WebService {
             throw .bad("the user has no device that polls the courier; create one with tokens/create")
         }
         for token in tokens {
-            switch await ask(inbox, token) {
+            switch await ask(courier, token) {
             case .body(let bytes): return bytes
-            case .unknownToken: continue
-            case .expired:
-                throw ServiceError(.changeTokenExpired, "syncToken: it belongs to another log; fetch without a token")
+            case .unknownCourierToken: continue
+            case .changeTokenExpired:
+                throw ServiceError(
+                    .changeTokenExpired,
+                    "syncToken: it belongs to another log, or is ahead of the courier's log; fetch without a token")
             case .unavailable(let seconds):
-                throw ServiceError(.tryAgainLater, "the courier does not answer", retryAfter: seconds ?? 1)
+                throw ServiceError(
+                    .tryAgainLater, "the courier cannot be reached, or is not ready", retryAfter: seconds ?? 1)
             }
         }
         throw ServiceError(.tryAgainLater, "the courier does not know the user's devices yet", retryAfter: 1)

@@ -1,7 +1,8 @@
 import CloudKitModel
 import JSON
 
-/// Describes every endpoint of the gateway in the OpenAPI format (version 3.1.0), for tools that make or test clients.
+/// Describes every ``Operation`` of the gateway in the OpenAPI format (version 3.1.0), for tools that make or test
+/// clients. Signing in and the addresses of assets are not described.
 package enum OpenAPIDocument {
     /// The path at which a gateway answers with the document.
     package static let path = "/openapi.json"
@@ -59,7 +60,7 @@ package enum OpenAPIDocument {
         case "database":
             let words = DatabaseScope.allCases.filter(operation.databases.contains).map { "\($0.word)" }
             Schema.word(words).write(into: &json)
-        default: Schema.name(".+").write(into: &json)
+        default: Schema.pattern(".+").write(into: &json)
         }
     }
 

@@ -17,13 +17,13 @@ extension Schema {
 
     static let subscriptionID = "\(Events.Member.subscriptionID)"
     // CloudKitModel.NameRule
-    static let container = Schema.name(#"iCloud\.[A-Za-z0-9._-]{1,248}"#)
-    static let recordName = Schema.name("[ -~]{1,255}")
-    private static let recordType = Schema.name("[A-Za-z0-9._-]{1,255}")
+    static let container = Schema.pattern(#"iCloud\.[A-Za-z0-9._-]{1,248}"#)
+    static let recordName = Schema.pattern("[ -~]{1,255}")
+    private static let recordType = Schema.pattern("[A-Za-z0-9._-]{1,255}")
     private static let fieldName = "[A-Za-z][A-Za-z0-9_]{0,254}"
 
     private static let zoneID = Schema.object([
-        .required("zoneName", .name("_defaultZone|[ -^`-~][ -~]{0,254}")), .optional("ownerRecordName", recordName),
+        .required("zoneName", .pattern("_defaultZone|[ -^`-~][ -~]{0,254}")), .optional("ownerRecordName", recordName),
     ])
     private static let zone = Schema.object([
         .required("zoneID", .named("ZoneID")), .optional("atomic", .flag), .optional("deleted", .flag),
@@ -39,7 +39,7 @@ extension Schema {
     ])
     private static let answeredRecord = Schema.object([
         .required("recordName", recordName), .required("recordType", recordType),
-        .required("recordChangeTag", .name("[0-9a-z]{1,13}")), .required("zoneID", .named("ZoneID")),
+        .required("recordChangeTag", .pattern("[0-9a-z]{1,13}")), .required("zoneID", .named("ZoneID")),
         .required("fields", .map(keys: fieldName, .named("Field"))), .required("created", stamp),
         .required("modified", stamp), .optional("deleted", .flag), .optional("pluginFields", .object([])),
     ])
@@ -60,7 +60,7 @@ extension Schema {
         .optionalOrNull("sortBy", .list(.named("Sort"), atMost: nil)), .optionalOrNull("predicate", .text),
     ])
     private static let subscription = Schema.object([
-        .optional(subscriptionID, .name(".+")), .optional("subscriptionType", .word(["query", "zone", "database"])),
+        .optional(subscriptionID, .pattern(".+")), .optional("subscriptionType", .word(["query", "zone", "database"])),
         .optional("query", .named("Query")),
         .optional("firesOn", .list(.word(["create", "update", "delete"]), atMost: 3)),
         .optional("firesOnce", .flag), .optional("zoneID", .named("ZoneID")), .optional("zoneWide", .flag),

@@ -4,7 +4,7 @@ import JSON
 indirect enum Schema: Sendable {
     case text
     /// A string that matches a regular expression from its start to its end.
-    case name(String)
+    case pattern(String)
     case word([String])
     case count(atMost: Int?)
     case number
@@ -36,7 +36,7 @@ indirect enum Schema: Sendable {
         json.object { json in
             switch self {
             case .text: json.append("type", "string")
-            case .name(let pattern):
+            case .pattern(let pattern):
                 json.append("type", "string")
                 json.append("pattern", "^(\(pattern))$")
             case .word(let words):
@@ -61,7 +61,7 @@ indirect enum Schema: Sendable {
             case .map(let keys, let value):
                 json.append("type", "object")
                 json.append(member: "propertyNames")
-                Schema.name(keys).write(into: &json)
+                Schema.pattern(keys).write(into: &json)
                 json.append(member: "additionalProperties")
                 value.write(into: &json)
             case .named(let name): json.append("$ref", "#/components/schemas/\(name)")

@@ -25,7 +25,7 @@ extension CheckedPipeline {
         try gateway.map { $0.folder(of: file) }
     }
 
-    /// The port of the gateway with this process ID; nil if the file has no gateway, or this process does not take
+    /// The port of the gateway with this process ID; nil if the file has no gateway, or this process does not accept
     /// requests yet.
     package func gatewayPort(process: Int32) throws -> Int? {
         try gatewayFolder().flatMap { try GatewayFile.port(in: $0, process: process) }

@@ -50,12 +50,13 @@ private struct GatewayReloads: Sendable {
             gateway.stop()
         }
         guard StageRunner.isSupervised else { return }
-        Lifeline.watch({ take($0) }, ended: { [gateway] in gateway.stop() })
+        Lifeline.watch({ handle($0) }, ended: { [gateway] in gateway.stop() })
     }
 
-    private func take(_ message: SupervisorMessage) {
+    private func handle(_ message: SupervisorMessage) {
         guard case .file(let folder, let text) = message else { return }
-        SupervisorLine.ofThisProcess.answer(reload(PipelineText(path: gateway.path, folder: folder, text: text)))
+        let isReady = reload(PipelineText(path: gateway.path, folder: folder, text: text))
+        SupervisorLine.ofThisProcess.sendAnswer(isReady: isReady)
     }
 
     /// - Returns: Whether the gateway has accepted the file.

@@ -30,11 +30,11 @@ package struct StoreFolder: Sendable {
         try EventLogs.isLog(directory: changes) ? EventLogs.summary(directory: changes) : nil
     }
 
-    /// Makes the store again from the changes log, up to the log's present end. The old store stays until the new store
+    /// Makes the store again from the changes log, up to the log's current end. The old store stays until the new store
     /// is complete.
     ///
-    /// A log whose first events were removed still has every live record, because retention keeps the events that live
-    /// records need. The new store refuses change tokens from before the log's first event.
+    /// A log whose first events were removed still has every living record, because retention keeps the events that
+    /// living records need. The new store refuses change tokens from before the log's first event.
     ///
     /// - Parameter onBatch: Called with the bytes of each batch that was read.
     /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while a gateway runs.
@@ -94,7 +94,7 @@ package enum StoreFolderError: Error, Hashable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .noLog(let folder): "\(folder): there is no log yet; a store is made from ingest's log"
+        case .noLog(let folder): "\(folder): there is no log yet, from which a store is made; start the pipeline first"
         case .exists(let path): "\(path) exists already; copy to a new folder"
         }
     }

@@ -38,21 +38,21 @@ struct ModifyRequest: Sendable {
     init(_ body: JSONValue, _ assets: AssetValues, newName: () -> String) throws(ServiceError) {
         let operations = try body.elements(.operations, atMost: Self.operationsMax)
         guard !operations.isEmpty else { throw .bad("operations: the list is empty; send at least one operation") }
-        let common = try Common(body)
+        let common = try CommonMembers(body)
         var (items, lines, names): ([Item], [[UInt8]], Set<Key>) = ([], [], [])
         for (index, operation) in operations.enumerated() {
             do throws(ServiceError) {
-                let read = try ReadOperation(operation, common, assets, newName: newName)
-                guard names.insert(read.key).inserted else {
+                let parsed = try ParsedOperation(operation, common, assets, newName: newName)
+                guard names.insert(parsed.key).inserted else {
                     throw .bad("record.recordName: another operation of this request names the same record")
                 }
                 if common.isAtomic, !lines.isEmpty {
-                    lines[0] += [UInt8(ascii: ",")] + read.text
+                    lines[0] += [UInt8(ascii: ",")] + parsed.text
                 } else {
-                    lines.append(read.text)
+                    lines.append(parsed.text)
                 }
                 let line = lines.count - 1
-                items.append(read.item(line: line, indexInLine: common.isAtomic ? items.count : 0))
+                items.append(parsed.item(line: line, indexInLine: common.isAtomic ? items.count : 0))
             } catch {
                 throw ServiceError(error.code, "operations[\(index)].\(error.reason)")
             }
@@ -62,7 +62,7 @@ struct ModifyRequest: Sendable {
 }
 
 /// The members of a request that apply to all its operations.
-private struct Common {
+private struct CommonMembers {
     let zoneID: JSONValue?
     let isAtomic: Bool
     let desiredKeys: [String]?
@@ -84,7 +84,7 @@ private struct Common {
 }
 
 /// One operation of a request.
-private struct ReadOperation {
+private struct ParsedOperation {
     private let operation: OperationType
     private let recordName: String
     private let zone: ZoneKey
@@ -93,7 +93,7 @@ private struct ReadOperation {
     let text: [UInt8]
 
     init(
-        _ json: JSONValue, _ common: Common, _ assets: AssetValues, newName: () -> String
+        _ json: JSONValue, _ common: CommonMembers, _ assets: AssetValues, newName: () -> String
     ) throws(ServiceError) {
         let operation = try ServiceError.check { () throws(ModelError) in
             let word = try json.required(.operationType)
@@ -125,8 +125,9 @@ private struct ReadOperation {
             indexInLine: indexInLine)
     }
 
-    /// Leaves out other members of the record, such as `created`, which the client got from the gateway. Leaves out
-    /// members of the zone ID that the model does not know, because each operation repeats the request's zone ID.
+    /// The operation in the form that ingest reads. Leaves out other members of the record, such as `created`, which the
+    /// client got from the gateway. Leaves out members of the zone ID that the model does not know, because each operation
+    /// repeats the request's zone ID.
     private static func text(
         _ operation: OperationType, _ record: JSONValue, _ recordName: String, _ zone: ZoneID?,
         _ assets: AssetValues

@@ -11,7 +11,7 @@ extension WebService {
         let assets = AssetValues(tickets: tickets, store: store, database: session.databaseID)
         var body = RequestBody()
         let modify = try body.read(request.body) { json throws(ServiceError) in
-            try ModifyRequest(json, assets, newName: ids.uuid)
+            try ModifyRequest(json, assets, newName: ids.newUUID)
         }
         let pending = modify.lines.map { operations in lines.make { $0.modify(operations) } }
         guard pending.allSatisfy({ $0.bytes.count <= DoorLimits.modifyBytesMax }) else {
@@ -46,19 +46,20 @@ extension WebService {
         let user = try session.account().user
         var denied: [Int: Refusal] = [:]
         for (zone, items) in Dictionary(grouping: items, by: \.zone) {
-            for (item, record) in zip(items, try living(items, zone, session)) {
+            for (item, record) in zip(items, try currentRecords(of: items, in: zone, session)) {
                 guard let record, record.created.user != user, denied[item.line] == nil else { continue }
                 denied[item.line] = Refusal(
                     code: "record.owner", path: "operations[\(item.indexInLine)]",
-                    reason: "only its creator may change a record of the public database")
+                    reason: "the user did not create the record; only its creator may change a record of the public "
+                        + "database")
             }
         }
         return denied
     }
 
     /// The records that operations on one zone would change; nil for a record that does not exist.
-    private func living(
-        _ items: [ModifyRequest.Item], _ zone: ZoneKey, _ session: Session
+    private func currentRecords(
+        of items: [ModifyRequest.Item], in zone: ZoneKey, _ session: Session
     ) throws(ServiceError) -> [StoredRecord?] {
         do throws(RecordReadError) {
             return try store.records(named: items.map(\.recordName), in: zone, of: session.databaseID)
@@ -92,13 +93,13 @@ private struct ModifyAnswer {
 
     private func write(_ item: ModifyRequest.Item, into json: inout ByteBuffer) {
         switch results[item.line] {
-        case .stored(let events): write(item, event: events.first { isOf(item, $0) }, into: &json)
+        case .stored(let events): write(item, event: events.first { belongs($0, to: item) }, into: &json)
         case .refused(let refusal): write(item, error: error(of: item, refusal), into: &json)
         case .unknown: write(item, error: .outcomeUnknown, into: &json)
         }
     }
 
-    private func isOf(_ item: ModifyRequest.Item, _ event: AppliedRequest) -> Bool {
+    private func belongs(_ event: AppliedRequest, to item: ModifyRequest.Item) -> Bool {
         event.name == item.recordName && event.zone == item.zone
     }
 

@@ -134,10 +134,12 @@ extension JSONValue {
 }
 
 extension ServiceError {
+    /// Runs `body`, and throws its error as the error that the client gets.
     static func ofReading<Result>(_ body: () throws(RecordReadError) -> Result) throws(ServiceError) -> Result {
         do { return try body() } catch { throw ServiceError(error) }
     }
 
+    /// Runs `body`, and throws its error as the error that the client gets.
     static func ofStore<Result>(_ body: () throws(RecordStoreError) -> Result) throws(ServiceError) -> Result {
         do { return try body() } catch { throw ServiceError(.store(error)) }
     }

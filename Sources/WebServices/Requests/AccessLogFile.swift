@@ -99,9 +99,9 @@ private struct OpenFile: ~Copyable {
 
     /// Whether the path still names this file.
     func isStill(at path: String) -> Bool {
-        var (own, present) = (stat(), stat())
-        guard failure == nil, fstat(descriptor, &own) == 0, stat(path, &present) == 0 else { return false }
-        return (own.st_dev, own.st_ino) == (present.st_dev, present.st_ino)
+        var (own, current) = (stat(), stat())
+        guard failure == nil, fstat(descriptor, &own) == 0, stat(path, &current) == 0 else { return false }
+        return (own.st_dev, own.st_ino) == (current.st_dev, current.st_ino)
     }
 
     /// - Returns: Why the bytes are not in the file, in the system's words; nil after success.

@@ -51,7 +51,7 @@ extension ServiceError {
 extension JSONValue {
     /// The elements of the required array under `key`.
     ///
-    /// - Throws: `BAD_REQUEST` if the array is missing, is not an array, or has more than `limit` elements.
+    /// - Throws: `BAD_REQUEST` if the member is missing, is not an array, or has more than `limit` elements.
     func elements(_ key: StaticString, atMost limit: Int) throws(ServiceError) -> [JSONValue] {
         let list = try ServiceError.check { () throws(ModelError) in
             let list = try required(key)

@@ -10,12 +10,12 @@ final class RequestIDSource: Sendable {
     init(random: UInt64 = .random(in: .min ... .max)) { prefix = String(random, radix: 36) }
 
     /// A request ID for a line at ingest's door: at most 27 bytes.
-    func request() -> String {
+    func newRequestID() -> String {
         prefix + ":" + String(next.wrappingAdd(1, ordering: .relaxed).newValue, radix: 36)
     }
 
     /// A UUID, as a name for a record, subscription or request that has none.
-    func uuid() -> String {
+    func newUUID() -> String {
         let bytes = UUID().uuid
         return withUnsafeBytes(of: bytes) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in
@@ -37,7 +37,7 @@ final class RequestIDSource: Sendable {
     private static let digits = Array("0123456789abcdef".utf8)
 
     /// A token of 64 hexadecimal digits, whose holder may read a user's notifications.
-    func courierToken() -> String {
+    func newCourierToken() -> String {
         (0..<4).map { _ in
             let digits = String(UInt64.random(in: .min ... .max), radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits

@@ -17,9 +17,9 @@ extension WebService {
         }
         (options.certificate, options.logRequest) = (certificate, log)
         options.eventLoopThreads = 2
-        options.requestIDs = RequestIDs(header: Self.requestIDHeader) { [ids] in ids.uuid() }
+        options.requestIDs = RequestIDs(header: Self.requestIDHeader) { [ids] in ids.newUUID() }
         options.refuse = { [ids, origins = settings.origins] refusal, headers in
-            var answer = Self.refusal(refusal, uuid: headers[Self.requestIDHeader] ?? ids.uuid())
+            var answer = Self.refusal(refusal, uuid: headers[Self.requestIDHeader] ?? ids.newUUID())
             origins.addHeaders(to: &answer.headers, of: headers, Self.permissions)
             return answer
         }

@@ -16,7 +16,7 @@ struct SubscriptionsModifyRequest: Sendable {
     let items: [Item]
 
     /// - Parameters:
-    ///   - lines: Makes the lines.
+    ///   - lines: Makes the lines for ingest's door.
     ///   - newID: Makes an ID for a subscription that the client has not named.
     init(_ body: JSONValue, _ lines: LineMaker, newID: () -> String) throws(ServiceError) {
         items = try body.items(.operations) { operation throws(ServiceError) in

@@ -10,7 +10,7 @@ extension WebService {
         let lines = try session.lineMaker(ids)
         var body = RequestBody()
         let modify = try body.read(request.body) { json throws(ServiceError) in
-            try SubscriptionsModifyRequest(json, lines, newID: ids.uuid)
+            try SubscriptionsModifyRequest(json, lines, newID: ids.newUUID)
         }
         let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout)
             .throwingIfAllUnknown()

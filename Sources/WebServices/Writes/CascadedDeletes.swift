@@ -27,7 +27,7 @@ final class CascadedDeletes {
         let fresh = broken.subtracting(sent)
         guard !fresh.isEmpty else { return }
         sent.formUnion(fresh)
-        writes.send(fresh.sorted { $0.sequence < $1.sequence }.map { Self.line($0, ids.request()) })
+        writes.send(fresh.sorted { $0.sequence < $1.sequence }.map { Self.line($0, ids.newRequestID()) })
     }
 
     private static func line(_ record: RecordAddress, _ request: String) -> PendingLine {

@@ -39,7 +39,7 @@ struct DoorCommand {
         }
     }
 
-    /// Deletes a record, unless it has been saved again after the save that `record` names.
+    /// The command that deletes a record, unless the record has been saved again after the save that `record` names.
     func delete(_ record: RecordAddress) -> [UInt8] {
         let operation = ByteBuffer.object { json in
             json.append(.operationType, word: OperationType.delete.word)

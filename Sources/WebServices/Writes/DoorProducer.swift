@@ -7,7 +7,7 @@ struct DoorProducer<StoredEvent: Sendable>: Sendable {
     let wake: WakeSignal
     let isStopped: @Sendable () -> Bool
 
-    /// An answer of the door has at most 1,000 refusals, so a parcel has at most 1,000 lines.
+    /// An answer of the door lists at most 1,000 refusals, so at most 1,000 lines are sent at once.
     private static var linesMax: Int { 1_000 }
     private static var bytesMax: Int { 1 << 20 }
     /// How often deadlines are checked.

@@ -33,13 +33,13 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
     /// One request that waits for its lines.
     fileprivate struct Request {
         var results: [Result]
-        var waitsFor: Int
+        var openLineCount: Int
         let deadline: ContinuousClock.Instant
         let continuation: CheckedContinuation<[Result], Never>
     }
 
     /// A line that has not ended. Its request may have been answered already.
-    fileprivate struct Open {
+    fileprivate struct OpenLine {
         let line: PendingLine
         let request: Int
         let index: Int
@@ -49,7 +49,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         var ledger: Ledger?
         /// The last sequence in the store, also before the ledger begins.
         var applied: UInt64 = 0
-        var open: [String: Open] = [:]
+        var open: [String: OpenLine] = [:]
         var requests: [Int: Request] = [:]
         var lastRequest = 0
         var queue: [PendingLine] = []
@@ -82,7 +82,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
     func send(_ lines: [PendingLine]) {
         state.withLock { state in
             guard !state.isClosed else { return }
-            for line in lines { state.open[line.id] = Open(line: line, request: 0, index: 0) }
+            for line in lines { state.open[line.id] = OpenLine(line: line, request: 0, index: 0) }
             state.queue += lines
         }
         wake()
@@ -108,7 +108,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
 extension PendingWrites {
     /// Called once, before the door's thread calls anything else. See ``WriteLedger/init(answered:applied:)``.
     ///
-    /// Meanwhile the store's thread may have applied events after `applied`.
+    /// The store's thread may already have applied events after `applied`.
     func begin(answered: UInt64, applied: UInt64) {
         state.withLock { $0.ledger = Ledger(answered: answered, applied: max(applied, $0.applied)) }
     }
@@ -176,10 +176,10 @@ extension PendingWrites.State {
         guard !isClosed else { return false }
         lastRequest += 1
         requests[lastRequest] = PendingWrites.Request(
-            results: Array(repeating: .unknown, count: lines.count), waitsFor: lines.count, deadline: deadline,
+            results: Array(repeating: .unknown, count: lines.count), openLineCount: lines.count, deadline: deadline,
             continuation: continuation)
         for (index, line) in lines.enumerated() {
-            open[line.id] = PendingWrites.Open(line: line, request: lastRequest, index: index)
+            open[line.id] = PendingWrites.OpenLine(line: line, request: lastRequest, index: index)
         }
         queue += lines
         return true
@@ -192,7 +192,7 @@ extension PendingWrites.State {
             switch action {
             case .end(let id, let end):
                 guard let line = open.removeValue(forKey: id) else { continue }
-                if let answer = note(PendingWrites.Result(end), of: line) { answers.append(answer) }
+                if let answer = record(PendingWrites.Result(end), of: line) { answers.append(answer) }
             case .sendAgain(let id):
                 guard let line = open[id]?.line else { continue }
                 queue.append(line)
@@ -202,12 +202,14 @@ extension PendingWrites.State {
         return (answers, sendsAgain)
     }
 
-    /// - Returns: The answer to the line's request, if this was its last line.
-    private mutating func note(_ result: PendingWrites.Result, of line: PendingWrites.Open) -> PendingWrites.Answer? {
+    /// - Returns: The answer to the line's request, if the line was the last open line of the request.
+    private mutating func record(
+        _ result: PendingWrites.Result, of line: PendingWrites.OpenLine
+    ) -> PendingWrites.Answer? {
         guard var request = requests.removeValue(forKey: line.request) else { return nil }
         request.results[line.index] = result
-        request.waitsFor -= 1
-        guard request.waitsFor > 0 else { return (request.continuation, request.results) }
+        request.openLineCount -= 1
+        guard request.openLineCount > 0 else { return (request.continuation, request.results) }
         requests[line.request] = request
         return nil
     }

@@ -1,9 +1,9 @@
 /// Follows each write of the gateway from ingest's door to the gateway's store, and says when and how it ended.
 ///
-/// A write is one line at the door with a request ID, which ingest copies to each event that the line makes. It ends
-/// when its events are in the store, or when the door refuses its line. While ingest restarts, the door's answer may be
-/// lost. Then the store decides, when it has applied the sequence that the door names. A write that has no events in
-/// the store by then was refused or changed nothing, so it can be sent again without being applied twice.
+/// A write is one line at the door with a request ID, which ingest copies to each event that the line makes. A write
+/// ends when its events are in the store, or when the door refuses its line. While ingest restarts, the door's answer
+/// may be lost. Then the store decides, when it has applied the sequence that the door names. A write that has no events
+/// in the store by then was refused or changed nothing, so it can be sent again without being applied twice.
 ///
 /// | state | event | next state |
 /// |---|---|---|
@@ -53,7 +53,7 @@ struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
     ///   - applied: The last sequence in the store.
     init(answered: UInt64, applied: UInt64) { (self.answered, self.applied) = (answered, applied) }
 
-    /// The number of writes that have not ended.
+    /// The number of writes that are at the door or wait for the store.
     var count: Int { open.count }
 
     /// A write goes to the door as this line. The lines of successive calls are in order.

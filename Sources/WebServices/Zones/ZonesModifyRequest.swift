@@ -14,7 +14,7 @@ struct ZonesModifyRequest: Sendable {
 
     let items: [Item]
 
-    /// - Parameter lines: Makes the lines.
+    /// - Parameter lines: Makes the lines for ingest's door.
     init(_ body: JSONValue, _ lines: LineMaker) throws(ServiceError) {
         items = try body.items(.operations) { operation throws(ServiceError) in
             let isDelete = try operation.isDelete(["create", "delete"])

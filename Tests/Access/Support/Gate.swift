@@ -39,7 +39,7 @@ struct Gate {
 
     static let publicScope = KeyScope(container: container, databases: [.public])
 
-    /// The web token of a signed-in user. It needs no assertion.
+    /// The web token of a signed-in user, made without an assertion.
     func webToken(
         _ app: AccessKey, user: String = "_alice", keepsSignedIn: Bool = false, at now: Instant = Gate.now,
         _ change: (inout WebSession) -> Void = { _ in }

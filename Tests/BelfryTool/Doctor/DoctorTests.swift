@@ -8,7 +8,8 @@ import Time
 @testable import BelfryTool
 
 struct DoctorTests {
-    private func log(_ name: String, _ lines: [String], in folder: TemporaryFolder) throws -> String {
+    /// - Returns: The folder of the log.
+    private func writeLog(_ name: String, _ lines: [String], in folder: TemporaryFolder) throws -> String {
         let options = EventLogOptions(
             directory: folder.path + "/logs", name: name, identity: LogIdentity(seed: "test", name: name), sync: .never)
         let writer = try EventLogWriter(options)
@@ -55,7 +56,7 @@ struct DoctorTests {
         #expect(DoctorReport(isJSON: false, isColoured: false).verdict == "all is well")
     }
 
-    @Test func `every check has its own name, which is in the help`() throws {
+    @Test func `every check has its own name, which is in the help, and --only refuses an unknown name`() throws {
         let names = PipelineDoctorCommand.checks.map(\.name)
         #expect(names == ["file", "data", "logs", "health", "store", "subscriptions", "apps"])
         for name in names { #expect(PipelineDoctorCommand.configuration.discussion.contains("\n  \(name) ")) }
@@ -94,6 +95,7 @@ struct DoctorTests {
         #expect(DataCheck.finding("d", (1 << 30) - 1, 5_000).severity == .warning)
         #expect(DataCheck.finding("d", 10 << 20, 5_000).severity == .error)
         #expect(DataCheck.finding("d", 5 << 30, 999).code == "data.few_files")
+        #expect(DataCheck.finding("d", 1 << 20, 999).code == "data.low")
     }
 
     @Test func `for a folder that does not exist yet, the folder above is checked`() async throws {
@@ -106,11 +108,11 @@ struct DoctorTests {
 
     // MARK: Logs
 
-    @Test func `whole, torn, damaged and missing logs have different findings`() async throws {
+    @Test func `undamaged, torn, damaged and missing logs have different findings`() async throws {
         let folder = try TemporaryFolder()
         let none = try await findings(LogsCheck(), folder.path)
         #expect(none.map(\.code) == ["log.none"] && none[0].severity == .note)
-        let changes = try log("changes", ["{\"n\":1}", "{\"n\":2}"], in: folder)
+        let changes = try writeLog("changes", ["{\"n\":1}", "{\"n\":2}"], in: folder)
         let whole = try await findings(LogsCheck(), folder.path)
         #expect(whole.map(\.code) == ["log.whole"])
         #expect(whole[0].json("logs").contains(#""logs":1,"events":2,"#))
@@ -130,7 +132,7 @@ struct DoctorTests {
         #expect(found[0].fix?.contains("belfry log repair \(changes)") == true)
         try bytes.write(to: URL(fileURLWithPath: segment))
 
-        _ = try log("matches.dead-letters", [], in: folder)
+        _ = try writeLog("matches.dead-letters", [], in: folder)
         let missing = try await findings(LogsCheck(), folder.path)
         #expect(missing.map(\.code) == ["log.missing"])
     }
@@ -141,8 +143,8 @@ struct DoctorTests {
             let code = number < 300 ? "old" : number % 3 == 0 ? "field.missing" : "predicate.syntax"
             return #"{"type":"dead_letter","stage":"match","code":"\#(code)"}"#
         }
-        _ = try log("matches", [], in: folder)
-        _ = try log("matches.dead-letters", letters, in: folder)
+        _ = try writeLog("matches", [], in: folder)
+        _ = try writeLog("matches.dead-letters", letters, in: folder)
         let found = try await findings(LogsCheck(), folder.path)
         #expect(found.map(\.code) == ["log.dead_letters"] && found[0].severity == .warning)
         let json = found[0].json("logs")
@@ -153,7 +155,7 @@ struct DoctorTests {
 
     // MARK: Health
 
-    @Test func `a stage that is not running is reported with its phase`() throws {
+    @Test func `a stage that is not running has a finding for its phase`() throws {
         func code(_ phase: HostReport.Phase) throws -> String? {
             let answer =
                 #"{"type":"health","stage":"s","phase":"\#(phase.rawValue)","log":"l","first":1,"last":2,"pid":3}"#

@@ -65,16 +65,16 @@ struct MatchBenchTests {
     }
 
     @Test(arguments: [
-        (["--count", "10,x"], "count"), (["--count", "0"], "count"), (["--subscriptions", "s"], "need each other"),
+        (["--count", "10,x"], "count"), (["--count", "0"], "count"), (["--subscriptions", "s"], "without --changes"),
         (["--subscriptions", "s", "--changes", "c", "--count", "5"], "leave out --count"),
         (["--pairs", "p", "--count", "5,6"], "give --count one"), (["--length", "0"], "--length"),
     ])
-    func `options that contradict each other are rejected`(arguments: [String], complaint: String) {
+    func `invalid options, and options that exclude each other, are rejected`(arguments: [String], message: String) {
         do {
             _ = try MatchBenchCommand.parse(arguments)
             Issue.record("\(arguments) was accepted")
         } catch {
-            #expect(MatchBenchCommand.fullMessage(for: error).contains(complaint))
+            #expect(MatchBenchCommand.fullMessage(for: error).contains(message))
         }
     }
 }

@@ -16,27 +16,29 @@ final class LocalAPNsSetup: Sendable {
         var arguments = ["apns-server", "--port", "0"] + arguments
         if let devices { arguments += ["--devices", try folder.write(devices + "\n", to: "devices")] }
         server = try Program("belfry", arguments, in: folder.path)
-        let line = try #require(await server.error("port: "))
+        let line = try #require(await server.waitForMessage("port: "))
         port = String(line.drop { !$0.isNumber })
     }
 
     var key: String { folder.file(".belfry/apns-server/AuthKey_KEYLOCAL12.p8") }
 
-    /// Sends a control command to the server, and waits until it is done.
+    /// Sends a control command to the server, and waits until the server has executed the command.
     func control(_ command: String) async throws {
         try server.write(command + "\n")
-        await server.error("done: ")
+        await server.waitForMessage("done: ")
     }
 
     /// - Parameters:
     ///   - app: Settings of the app that replace the valid settings.
     ///   - transport: Settings of the transport that replace the valid settings.
     func pipeline(app: [String: String] = [:], transport: [String: String] = [:]) throws -> String {
-        let usual = [
+        let validApp = [
             "container": "iCloud.com.example.Notes", "topic": "com.example.Notes", "team": "TEAMLOCAL1",
             "key": "KEYLOCAL12", "keyFile": "{$file: \(key)}",
         ]
-        let places = ["host": "127.0.0.1", "port": port, "trust": folder.file(".belfry/apns-server/ca.pem")]
+        let address = ["host": "127.0.0.1", "port": port, "trust": folder.file(".belfry/apns-server/ca.pem")]
+        let appSettings = Self.flow(validApp, replacements: app)
+        let transportSettings = Self.flow(address, replacements: transport)
         return try folder.write(
             """
             pipeline: setup
@@ -49,19 +51,20 @@ final class LocalAPNsSetup: Sendable {
               deliver:
                 from: payload
                 transports:
-                  apns: {use: apns, apps: {notes: \(Self.flow(usual, app))}, \(Self.flow(places, transport).dropFirst())
+                  apns: {use: apns, apps: {notes: \(appSettings)}, \(transportSettings.dropFirst())
             """, to: "setup.yaml")
     }
 
-    private static func flow(_ usual: [String: String], _ other: [String: String]) -> String {
-        let all = usual.merging(other) { $1 }.sorted { $0.key < $1.key }
+    /// The settings as a YAML flow mapping.
+    private static func flow(_ settings: [String: String], replacements: [String: String]) -> String {
+        let all = settings.merging(replacements) { $1 }.sorted { $0.key < $1.key }
         return "{" + all.map { "\($0): \($1)" }.joined(separator: ", ") + "}"
     }
 
     /// Ends the server.
     ///
     /// - Returns: The output lines of type `request`.
-    func requests() async -> [String] {
+    func stopAndReadRequests() async -> [String] {
         server.signal(SIGTERM)
         let lines = await server.result().output.split(separator: "\n").map(String.init)
         return lines.filter { $0.contains(#""type":"request""#) }

@@ -45,7 +45,7 @@ struct ManualPage: CustomTestStringConvertible, Sendable {
         var open: (language: String, lines: [String])?
         for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
             if let block = open {
-                if line == "```" { close(block.language, block.lines) }
+                if line == "```" { closeBlock(block.language, block.lines) }
                 open = line == "```" ? nil : (block.language, block.lines + [line])
             } else if line.hasPrefix("```") {
                 open = (String(line.dropFirst(3)), [])
@@ -55,7 +55,7 @@ struct ManualPage: CustomTestStringConvertible, Sendable {
         }
     }
 
-    private mutating func close(_ language: String, _ lines: [String]) {
+    private mutating func closeBlock(_ language: String, _ lines: [String]) {
         let before = prose.last { !$0.isEmpty } ?? ""
         if language == "console" {
             blocks.append(.console(Self.commands(lines)))
@@ -83,7 +83,7 @@ struct ManualPage: CustomTestStringConvertible, Sendable {
         }.filter { !$0.contains("://") && !$0.hasPrefix("mailto:") }
     }
 
-    /// The anchors of the page's headings, in the form that GitHub gives them.
+    /// The anchors of the page's headings, as GitHub forms them.
     var anchors: Set<String> {
         Set(
             prose.filter { $0.hasPrefix("#") }.map { heading in

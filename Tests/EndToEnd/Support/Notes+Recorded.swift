@@ -18,7 +18,9 @@ extension Notes {
 
     /// Records two commands and five changes. The changes get the sequences 3 to 7.
     ///
-    /// - Parameter seconds: The time between two changes.
+    /// - Parameters:
+    ///   - phone: The two commands, as in ``phone(transport:)``.
+    ///   - seconds: The time between two changes.
     func record(_ phone: String = Notes.phone(), seconds: Int = 1) async throws {
         let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number * seconds) }.joined()
         let result = try await Program.run("belfry", ["run", pipeline, "--logs", logs], input: phone + changes)

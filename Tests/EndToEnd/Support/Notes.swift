@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// A pipeline of five stages in a folder of its own, and commands for it. The path of the folder is short enough for `ipc`
-/// endpoints.
+/// A pipeline of five stages in a folder of its own, and commands for the pipeline. The path of the folder is short
+/// enough for `ipc` endpoints.
 final class Notes: Sendable {
     let folder = Folder.parent + "/belfry-\(UUID().uuidString.prefix(8))"
     var pipeline: String { folder + "/notes.yaml" }
@@ -49,7 +49,7 @@ final class Notes: Sendable {
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// A phone and a subscription to every note.
+    /// Commands that register a phone and save a subscription to every note.
     static func phone(transport: String = "apns") -> String {
         """
         {"type":"device.register",\(place),"user":"_alice","device":"alice-phone","transport":"\(transport)",\

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One of Belfry's executables, with its input, output and exit status.
+/// A running program, usually one of Belfry's executables, with its input, output and exit status.
 ///
 /// The process is killed with SIGKILL when this object is released.
 final class Program: Sendable {
@@ -15,8 +15,8 @@ final class Program: Sendable {
 
     private let process: Process
     private let input = Pipe()
-    private let output = Text()
-    private let errors = Text()
+    private let output = OutputCollector()
+    private let errors = OutputCollector()
     private let ended = AsyncStream.makeStream(of: Int32.self)
 
     /// - Parameters:
@@ -85,7 +85,7 @@ final class Program: Sendable {
 
     /// Waits for the program's end. If a signal ended the program, the status is the signal's negative number.
     func result() async -> Result {
-        await endingWhenCancelled {
+        await killingWhenCancelled {
             var status: Int32 = 0
             for await number in ended.stream.prefix(1) { status = number }
             return Result(status: status, output: await output.whole(), errors: await errors.whole())
@@ -93,15 +93,15 @@ final class Program: Sendable {
     }
 
     /// Kills the program when the test is cancelled, for example after its time limit, so that the test stops waiting.
-    private func endingWhenCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
+    private func killingWhenCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
         await withTaskCancellationHandler {
             await body()
         } onCancel: {
-            self.giveUp()
+            self.killAndStopReading()
         }
     }
 
-    private func giveUp() {
+    private func killAndStopReading() {
         signal(SIGKILL)
         output.end()
         errors.end()
@@ -109,11 +109,15 @@ final class Program: Sendable {
 
     /// Waits for a whole line on standard error that contains a text.
     @discardableResult
-    func error(_ text: String) async -> String? { await endingWhenCancelled { await errors.line(text) } }
+    func waitForMessage(_ text: String) async -> String? {
+        await killingWhenCancelled { await errors.line(containing: text) }
+    }
 
     /// Waits for a whole line on standard output that contains a text.
     @discardableResult
-    func line(_ text: String) async -> String? { await endingWhenCancelled { await output.line(text) } }
+    func waitForOutputLine(_ text: String) async -> String? {
+        await killingWhenCancelled { await output.line(containing: text) }
+    }
 
     /// Whether the program has written nothing to standard output yet.
     var hasNoOutput: Bool { output.isEmpty }
@@ -134,7 +138,7 @@ struct NoTerminal: Error { let errno: Int32 }
 struct MissingExecutables: Error { let near: String }
 
 /// Collects the output of a program.
-private final class Text: Sendable {
+private final class OutputCollector: Sendable {
     private struct State {
         var text = ""
         var isWhole = false
@@ -147,18 +151,18 @@ private final class Text: Sendable {
         let pipe = Pipe()
         if isClosed {
             try pipe.fileHandleForReading.close()
-            take("", isLast: true)
+            append("", isLast: true)
             return pipe
         }
         Thread.detachNewThread { [self] in
             while true {
                 let data = pipe.fileHandleForReading.availableData
                 if data.isEmpty { break }
-                take(String(decoding: data, as: UTF8.self), isLast: false)
+                append(String(decoding: data, as: UTF8.self), isLast: false)
             }
             // `Process` keeps its pipes open after its child has ended.
             try? pipe.fileHandleForReading.close()
-            take("", isLast: true)
+            append("", isLast: true)
         }
         return pipe
     }
@@ -175,10 +179,10 @@ private final class Text: Sendable {
         Thread.detachNewThread { [self] in
             var block = [UInt8](repeating: 0, count: 4096)
             while case let count = read(reading, &block, block.count), count > 0 {
-                take(String(decoding: block[..<count], as: UTF8.self).replacing("\r\n", with: "\n"), isLast: false)
+                append(String(decoding: block[..<count], as: UTF8.self).replacing("\r\n", with: "\n"), isLast: false)
             }
             close(reading)
-            take("", isLast: true)
+            append("", isLast: true)
         }
         return FileHandle(fileDescriptor: writing, closeOnDealloc: true)
     }
@@ -186,15 +190,17 @@ private final class Text: Sendable {
     var isEmpty: Bool { state.withLock { $0.text.isEmpty } }
 
     func whole() async -> String {
-        _ = await line(nil)
+        _ = await line(containing: nil)
         return state.withLock { $0.text }
     }
 
     /// Waits for the first whole line that contains `wanted`; nil if the output ends without such a line.
-    func line(_ wanted: String?) async -> String? {
+    ///
+    /// - Parameter wanted: Nil to wait for the end of the output.
+    func line(containing wanted: String?) async -> String? {
         await withCheckedContinuation { continuation in
             state.withLock { state in
-                let found = wanted.flatMap { Text.find($0, in: state.text) }
+                let found = wanted.flatMap { OutputCollector.find($0, in: state.text) }
                 if found != nil || state.isWhole { return continuation.resume(returning: found) }
                 state.waiters.append((wanted ?? "\u{0}", continuation))
             }
@@ -202,14 +208,14 @@ private final class Text: Sendable {
     }
 
     /// Stops waiting for output, although another process may still have the pipe open.
-    func end() { take("", isLast: true) }
+    func end() { append("", isLast: true) }
 
-    private func take(_ more: String, isLast: Bool) {
+    private func append(_ more: String, isLast: Bool) {
         state.withLock { state in
             state.text += more
             state.isWhole = state.isWhole || isLast
             state.waiters.removeAll { wanted, continuation in
-                let found = Text.find(wanted, in: state.text)
+                let found = OutputCollector.find(wanted, in: state.text)
                 guard found != nil || isLast else { return false }
                 continuation.resume(returning: found)
                 return true

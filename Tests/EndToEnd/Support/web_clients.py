@@ -31,7 +31,7 @@ CHECKS = []
 
 
 def check(function):
-    """Adds a check. Its doc comment is what it prints."""
+    """Adds a check. Its doc comment is printed with its result."""
     CHECKS.append(function)
     return function
 

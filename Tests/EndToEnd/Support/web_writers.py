@@ -13,7 +13,7 @@ unsent, or unknown (no answer, a status 5xx or TRY_AGAIN_LATER). At the end the 
   stale       a lookup gave an older version than one acknowledged before the lookup was sent
   final       a gateway's last answer to records/changes is an error or differs from the log
   log         the command that prints the changes log failed
-  silent      a gateway does not answer within --settle
+  silent      a gateway does not answer within --settle seconds
 Prints one JSON object; exits 1 if there is a failure. Standard library only."""
 
 import argparse, collections, http.client, json, os, random, signal, subprocess, sys, threading, time

@@ -4,8 +4,8 @@ import Testing
 @testable import EventLog
 
 @Suite struct LogIndexDamageTests {
-    /// Two segments, with blocks of two batches each.
-    private func log(_ scratch: Scratch) throws -> [LoggedEvent] {
+    /// Writes three segments, with blocks of up to three batches.
+    private func writeLog(in scratch: Scratch) throws -> [LoggedEvent] {
         let writer = try scratch.writer(segmentBytesMax: 1_500)
         for number in 0..<18 {
             try writer.append([IndexedLog.event("n\(number % 9)", padding: 60), IndexedLog.event("m\(number)")])
@@ -16,7 +16,7 @@ import Testing
 
     @Test func `an index with any wrong byte still finds every event`() throws {
         let scratch = Scratch()
-        let events = try log(scratch)
+        let events = try writeLog(in: scratch)
         _ = try IndexedLog.index(scratch)
         let path = try IndexedLog.files(scratch)[0]
         let whole = try bytes(of: path)
@@ -34,7 +34,7 @@ import Testing
 
     @Test func `an index that ends at any byte still finds every event`() throws {
         let scratch = Scratch()
-        let events = try log(scratch)
+        let events = try writeLog(in: scratch)
         _ = try IndexedLog.index(scratch)
         let path = try IndexedLog.files(scratch)[0]
         let whole = try bytes(of: path)
@@ -47,7 +47,7 @@ import Testing
 
     @Test func `an index that is cut off during use still finds every event`() throws {
         let scratch = Scratch()
-        let events = try log(scratch)
+        let events = try writeLog(in: scratch)
         for count in [0, 64, 100, 200] {
             let index = try IndexedLog.index(scratch)
             try #require(resized(try IndexedLog.files(scratch)[0], to: count))
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `the index of another log is not used`() throws {
         let (scratch, other) = (Scratch(), Scratch())
-        let events = try log(scratch)
+        let events = try writeLog(in: scratch)
         var options = other.options(segmentBytesMax: 3_000)
         options.identity = .random()
         let writer = try EventLogWriter(options)
@@ -76,7 +76,7 @@ import Testing
 
     @Test func `another version of the key scheme rebuilds the index`() throws {
         let scratch = Scratch()
-        let events = try log(scratch)
+        let events = try writeLog(in: scratch)
         _ = try IndexedLog.index(scratch)
         let before = try bytes(of: IndexedLog.files(scratch)[0])
         try IndexedLog.expectRight(IndexedLog.index(scratch, version: 2), events)
@@ -88,7 +88,7 @@ import Testing
     /// A crash may lose the log's last batches, and other batches replace them.
     @Test func `a log that was cut off and has grown again is indexed again`() throws {
         let scratch = Scratch()
-        _ = try log(scratch)
+        _ = try writeLog(in: scratch)
         let path = try #require(try scratch.segments.last)
         let whole = try bytes(of: path)
         let kept = try IndexedLog.index(scratch)
@@ -107,7 +107,7 @@ import Testing
 
     @Test func `a sound index has no problems`() throws {
         let scratch = Scratch()
-        _ = try log(scratch)
+        _ = try writeLog(in: scratch)
         #expect(try verified(scratch) == LogIndexReport())
         _ = try IndexedLog.index(scratch)
         let report = try verified(scratch)
@@ -116,7 +116,7 @@ import Testing
 
     @Test func `indexing a damaged log fails`() throws {
         let scratch = Scratch()
-        _ = try log(scratch)
+        _ = try writeLog(in: scratch)
         let path = try scratch.segments[0]
         var damaged = try bytes(of: path)
         damaged[400] ^= 1

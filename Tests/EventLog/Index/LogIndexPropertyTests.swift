@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct LogIndexPropertyTests {
-    /// Random logs grow, start new segments, lose their oldest segments, and are torn. One index is updated after each of
-    /// these steps, and new indexes are made.
+    /// Random logs grow, start new segments, lose their oldest segments, and are torn. In between, the first index is
+    /// updated, or a new index is made.
     @Test func `in random logs, an index finds exactly the same events as a scan`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
@@ -66,7 +66,7 @@ import Testing
         for path in segments.prefix(1 + random.below(segments.count - 1)) { try #require(unlinked(path)) }
     }
 
-    /// Cuts the last segment after its first batch, like a power failure.
+    /// Cuts the last segment at a random byte after the first 1,000, like a power failure.
     private func tear(_ scratch: Scratch, _ random: inout Seeded) throws {
         let path = try #require(try scratch.segments.last)
         let whole = try bytes(of: path)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct LogIndexTests {
     /// Three segments with several blocks each. The names are a to g in turn.
-    private func log(_ scratch: Scratch, events: Int = 60) throws {
+    private func writeLog(in scratch: Scratch, events: Int = 60) throws {
         let writer = try scratch.writer(segmentBytesMax: 2_500)
         for number in 0..<events {
             let name = String(UnicodeScalar(UInt8(ascii: "a") + UInt8(number % 7)))
@@ -18,7 +18,7 @@ import Testing
 
     @Test func `an index finds the same events as a scan`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         try #require(try scratch.segments.count > 2)
         let events = try IndexedLog.scan(scratch)
         for _ in 0..<2 { try IndexedLog.expectRight(IndexedLog.index(scratch), events) }
@@ -27,7 +27,7 @@ import Testing
 
     @Test func `a search can have a range, a limit and the newest event first`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         let index = try IndexedLog.index(scratch)
         let key = IndexedLog.key("c")
         #expect(try index.events(with: key, in: 10...31).map(\.sequence) == [10, 17, 24, 31])
@@ -56,7 +56,7 @@ import Testing
 
     @Test func `an event is read by its sequence`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         let (index, events) = try (IndexedLog.index(scratch), IndexedLog.scan(scratch))
         for event in events { #expect(try index.event(at: event.sequence) == event) }
         #expect(try index.event(at: 61) == nil)
@@ -65,7 +65,7 @@ import Testing
 
     @Test func `a search reads no blocks that lack the wanted key`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         let index = try IndexedLog.index(scratch)
         // Damage is only noticed in the blocks that are read.
         let path = try scratch.segments[0]
@@ -78,7 +78,7 @@ import Testing
 
     @Test func `indexed segments are not read again`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         _ = try IndexedLog.index(scratch)
         let counted = Mutex(0)
         let index = try LogIndex(
@@ -91,7 +91,7 @@ import Testing
 
     @Test func `index files of removed segments are removed`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         let index = try IndexedLog.index(scratch)
         let files = try IndexedLog.files(scratch)
         try #require(unlinked(try scratch.segments[0]))
@@ -116,7 +116,7 @@ import Testing
 
     @Test func `an index is kept in memory if no files can be made`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         // A file in place of the folder prevents writing, even for root.
         try write([], to: scratch.log + "/index")
         let index = try IndexedLog.index(scratch)
@@ -129,7 +129,7 @@ import Testing
 
     @Test func `the last progress report covers the whole log`() throws {
         let scratch = Scratch()
-        try log(scratch)
+        try writeLog(in: scratch)
         let index = try LogIndex(directory: scratch.log, scheme: IndexedLog.scheme(), limits: IndexedLog.limits)
         let seen = Mutex<[LogIndex.Progress]>([])
         try index.update { progress in seen.withLock { $0.append(progress) } }
@@ -139,7 +139,7 @@ import Testing
 
     @Test func `two indexes of one log work at the same time`() throws {
         let scratch = Scratch()
-        try log(scratch, events: 20)
+        try writeLog(in: scratch, events: 20)
         let (left, right) = try (IndexedLog.index(scratch), IndexedLog.index(scratch))
         let writer = try scratch.writer(segmentBytesMax: 2_500)
         for number in 0..<40 {
@@ -172,15 +172,15 @@ import Testing
         let bytes = BlockFilter.bytes(for: keys, salt: 3)
         let lines = BlockFilter.lineCount(keys: keys.count)
         #expect(bytes.count == lines * 64 && bytes.count < keys.count * 5 / 2)
-        func answer(_ key: UInt64) -> BlockFilter.Answer {
+        func query(_ key: UInt64) -> BlockFilter.Answer {
             let line = BlockFilter.line(of: key, among: lines)
             return bytes.withUnsafeBytes {
-                BlockFilter.answer(
-                    key, UnsafeRawBufferPointer(rebasing: $0[(line * 64)..<(line * 64 + 64)]), line: line, salt: 3)
+                BlockFilter.query(
+                    key, in: UnsafeRawBufferPointer(rebasing: $0[(line * 64)..<(line * 64 + 64)]), line: line, salt: 3)
             }
         }
-        #expect(keys.allSatisfy { answer($0) == .maybe })
-        let wrong = (0..<100_000).count { _ in answer(random.next()) != .no }
+        #expect(keys.allSatisfy { query($0) == .maybe })
+        let wrong = (0..<100_000).count { _ in query(random.next()) != .no }
         #expect(wrong < 300, "\(wrong) of 100,000")
     }
 }

@@ -3,11 +3,14 @@ enum BadPlugin {
     /// The second argument is the file of the program's notes. The first argument says what the program does:
     ///
     /// - `honest`: passes every event on.
-    /// - `dies`: dies four times in all, by turns before and after an answer. Notes each death.
+    /// - `dies`: dies at the third batch of its process, four times in all, by turns before and after the answer.
+    ///   Notes each death.
     /// - `poison`: dies whenever it gets the record n15. Notes each death.
-    /// - `troubled`: dies three times when it gets the record n15, with the exit status of a temporary failure.
-    /// - `garbage`: sends meaningless frames and lines before and in each answer. Notes the errors that it gets.
-    /// - `polite`: ends only at SIGTERM, and notes it.
+    /// - `troubled`: dies three times when it gets the record n15, with the exit status of a temporary failure. Notes
+    ///   each death.
+    /// - `garbage`: sends meaningless frames and lines before and in each answer. Ignores SIGTERM. Notes the
+    ///   codes of the errors that it gets.
+    /// - `polite`: ends only at SIGTERM, and notes the signal.
     /// - `deaf`: ignores SIGTERM, `close` and the end of its standard input.
     static let program = """
         import json, os, signal, sys, zmq

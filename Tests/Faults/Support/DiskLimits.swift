@@ -8,12 +8,14 @@ enum FileSizeLimit {
     /// - Parameter bytes: The largest size of a file. Nil removes the limit.
     static func set(_ bytes: UInt64?, of pid: Int32) throws {
         let soft = bytes.map { "\($0)" } ?? "unlimited"
-        let call = try Spawned([program, "--pid", "\(pid)", "--fsize=\(soft):"])
-        guard try call.end() == 0 else { throw FaultError("cannot limit \(pid): \(call.lines)") }
+        let call = try SpawnedProgram([program, "--pid", "\(pid)", "--fsize=\(soft):"])
+        guard try call.waitUntilExit() == 0 else {
+            throw FaultError("cannot limit the files of process \(pid): \(call.lines)")
+        }
     }
 
     private static let program = "/usr/bin/prlimit"
-    static var isPermitted: Bool { access(program, X_OK) == 0 }
+    static var isAvailable: Bool { access(program, X_OK) == 0 }
     static let missing = "\(program) of util-linux is missing"
 
     /// A shell command that starts a program whose files must stay empty.
@@ -25,33 +27,35 @@ enum SmallDisk {
     static let bytes = 96 << 20
 
     /// A shell command that starts a program with such a file system at `folder`.
-    static func at(_ folder: String) -> [String] {
+    static func launcher(mountingAt folder: String) -> [String] {
         let mount = "mount -t tmpfs -o size=\(bytes) none '\(folder)'"
         return ["/usr/bin/unshare", "-rm", "/bin/sh", "-c", "\(mount) && exec \"$0\" \"$@\""]
     }
 
     /// Whether this machine allows such a file system.
     static var isPermitted: Bool {
-        do { return try Spawned(at("/mnt") + ["/bin/true"]).end() == 0 } catch { return false }
+        do { return try SpawnedProgram(launcher(mountingAt: "/mnt") + ["/bin/true"]).waitUntilExit() == 0 } catch {
+            return false
+        }
     }
 
     static let missing = "on this machine users cannot mount a tmpfs in a namespace of their own"
 
     /// Fills the file system with a file at `path`.
-    static func fill(_ path: String) throws {
+    static func fill(withFileAt path: String) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-        guard file >= 0 else { throw FaultError("cannot fill \(path): errno \(errno)") }
+        guard file >= 0 else { throw FaultError("cannot create \(path): errno \(errno)") }
         defer { close(file) }
         let zeros = [UInt8](repeating: 0, count: 4096)
         for _ in 0...bytes / zeros.count where write(file, zeros, zeros.count) != zeros.count { return }
-        throw FaultError("\(path) does not fill its disk")
+        throw FaultError("\(path) has more than \(bytes) bytes, but its file system is not full")
     }
 }
 
 enum Processes {
-    /// The processes that a process has started.
+    /// The running processes that a process has started.
     static func children(of pid: Int32) throws -> [Int32] {
-        guard let folder = opendir("/proc/\(pid)/task") else { throw FaultError("no process \(pid)") }
+        guard let folder = opendir("/proc/\(pid)/task") else { throw FaultError("process \(pid) does not exist") }
         defer { closedir(folder) }
         var children: [Int32] = []
         while let entry = readdir(folder) {
@@ -91,7 +95,7 @@ struct Health: Sendable {
         _ = try poller.poll(timeoutMilliseconds: 10_000)
         let message = ZMQMultipart()
         guard try socket.receive(into: message, wait: false) == .received else {
-            throw FaultError("\(endpoint) does not answer health")
+            throw FaultError("\(endpoint) did not answer `health` within 10 s")
         }
         var parser = JSONParser()
         let health = try parser.parse(message[0])

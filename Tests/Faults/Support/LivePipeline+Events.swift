@@ -6,7 +6,8 @@ import TestSupport
 extension LivePipeline {
     /// Sends commands as a new producer.
     ///
-    /// - Parameter name: The name of the producer, which no other call may use.
+    /// - Parameter name: The name of the producer. Nil for a name with the number of commands. The calls
+    ///   for one pipeline need different names: the door takes a known name for the earlier producer.
     func send(_ commands: [String], from name: String? = nil) throws {
         let producer = try producer(name ?? "answers-\(commands.count)")
         _ = try producer.greet(timeout: .seconds(20))
@@ -15,7 +16,7 @@ extension LivePipeline {
     }
 
     /// Waits until deliver's log has `count` events of a type.
-    func waitFor(_ type: String, _ count: Int = 1) throws {
+    func waitFor(_ type: String, count: Int = 1) throws {
         up.read(wait: .zero)
         var (reader, found): (EventLogReader?, Int) = (nil, 0)
         do {
@@ -53,25 +54,25 @@ extension LivePipeline {
         return Set(ends.filter { $0.contains(#""repeat_possible":true"#) }.compactMap(\.apnsID))
     }
 
-    /// Writes the pipeline file again with another window or transport.
-    func edit(window: String = "0s", transport: String) throws {
-        try edit(LivePipeline.yaml("match", "", window, transport))
+    /// Writes the pipeline file again with other settings of coalesce or another transport.
+    func edit(coalesce: String = "window: 0s", transport: String) throws {
+        try edit(LivePipeline.yaml(coalesce: coalesce, transport: transport))
     }
 
     func edit(_ text: String) throws { try folder.write(text, to: "pipeline.yaml") }
 
-    /// Starts a pipeline with a wrong key. Returns when its app is stopped and twenty pushes wait.
-    static func stopped(at apns: RunningAPNs, key: String) throws -> LivePipeline {
+    /// Starts a pipeline with a wrong key. Returns when deliver has stopped the app and twenty pushes wait.
+    static func start(withWrongKey key: String, at apns: RunningAPNs) throws -> LivePipeline {
         let pipeline = try LivePipeline(transport: apns.transport(key: key))
         try pipeline.send(Notes.commands(20))
         try pipeline.waitFor("app.stopped")
-        try pipeline.waitFor("attempt", 20)
+        try pipeline.waitFor("attempt", count: 20)
         guard apns.accepted.isEmpty else { throw FaultError("the local APNs accepted a wrong key") }
         return pipeline
     }
 
     /// Waits until `count` lines of `belfry up` begin with a text.
-    func waitForLine(_ start: String, _ count: Int = 1) throws {
+    func waitForLine(_ start: String, count: Int = 1) throws {
         try up.wait(start) { up.lines.count { $0.hasPrefix(start) } >= count }
     }
 
@@ -80,8 +81,8 @@ extension LivePipeline {
     /// - Returns: The problems; empty if there were none.
     func stop(_ signal: Int32 = SIGTERM) throws -> [String] {
         up.signal(signal)
-        let status = try up.end()
-        return status == (signal == SIGKILL ? 128 + SIGKILL : 0) ? [] : ["belfry up ends with \(status)"] + up.lines
+        let status = try up.waitUntilExit()
+        return status == (signal == SIGKILL ? 128 + SIGKILL : 0) ? [] : ["belfry up ended with \(status)"] + up.lines
     }
 }
 

@@ -7,7 +7,7 @@ import ZeroMQ
 final class LivePipeline {
     let folder: Folder
     let file: String
-    private(set) var up: Spawned
+    private(set) var up: SpawnedProgram
     let context: ZMQContext
     private let launcher: [String]
     private let root: String
@@ -18,22 +18,25 @@ final class LivePipeline {
     static let stages = ["ingest", "match", "coalesce", "payload", "deliver"]
 
     /// - Parameters:
+    ///   - coalesceFrom: The stage whose log coalesce reads.
     ///   - middle: Stages between match and coalesce, as in a pipeline file.
-    ///   - window: The window of coalesce.
+    ///   - coalesce: The settings of coalesce, as in a pipeline file.
     ///   - onSmallDisk: Whether the pipeline's data has a small file system of its own.
     ///   - transport: The transport's settings.
     ///   - folder: The folder of all files. Nil for a new folder.
     init(
-        coalesceFrom: String = "match", middle: String = "", window: String = "0s", onSmallDisk: Bool = false,
+        coalesceFrom: String = "match", middle: String = "", coalesce: String = "window: 0s", onSmallDisk: Bool = false,
         folder: Folder? = nil, transport: String = "{use: file, path: pushes.ndjson}"
     ) throws {
         let folder = try folder ?? Folder()
         self.folder = folder
-        file = try folder.write(LivePipeline.yaml(coalesceFrom, middle, window, transport), to: "pipeline.yaml")
+        file = try folder.write(
+            LivePipeline.yaml(coalesceFrom: coalesceFrom, middle: middle, coalesce: coalesce, transport: transport),
+            to: "pipeline.yaml")
         context = try ZMQContext()
         if onSmallDisk { mkdir(folder.file("data"), 0o755) }
-        launcher = onSmallDisk ? SmallDisk.at(folder.file("data")) : []
-        up = try Spawned(launcher + [Programs.path("belfry"), "up", file])
+        launcher = onSmallDisk ? SmallDisk.launcher(mountingAt: folder.file("data")) : []
+        up = try SpawnedProgram(launcher + [Programs.path("belfry"), "up", file])
         root = onSmallDisk ? "/proc/\(up.pid)/root" : ""
         try waitUntilReady()
     }
@@ -42,8 +45,8 @@ final class LivePipeline {
     var data: String { root + folder.path + "/data" }
 
     static func yaml(
-        _ coalesceFrom: String = "match", _ middle: String = "", _ window: String = "0s",
-        _ transport: String = "{use: file, path: pushes.ndjson}"
+        coalesceFrom: String = "match", middle: String = "", coalesce: String = "window: 0s",
+        transport: String = "{use: file, path: pushes.ndjson}"
     ) -> String {
         """
         pipeline: faults
@@ -54,7 +57,7 @@ final class LivePipeline {
           ingest: {}
           match: {from: ingest}
         \(middle)
-          coalesce: {from: \(coalesceFrom), window: \(window)}
+          coalesce: {from: \(coalesceFrom), \(coalesce)}
           payload: {from: coalesce}
           deliver:
             from: payload
@@ -65,7 +68,7 @@ final class LivePipeline {
 
     /// Starts `belfry up` again after it was stopped or killed.
     func startAgain() throws {
-        up = try Spawned(launcher + [Programs.path("belfry"), "up", file])
+        up = try SpawnedProgram(launcher + [Programs.path("belfry"), "up", file])
         (linesSeen, pids) = (0, [:])
         try waitUntilReady()
     }
@@ -78,14 +81,14 @@ final class LivePipeline {
 
     private func waitUntilReady() throws {
         try up.wait("every stage is ready") {
-            learnProcesses()
+            readProcessIDs()
             return up.lines.contains("ready")
         }
     }
 
-    /// Learns the stages' processes from the lines of `up`: `match: ready, process 7, ...`, `match: started again,
-    /// process 9`.
-    private func learnProcesses() {
+    /// Reads the process IDs of the stages from the lines of `up`: `match: ready, process 7, ...`,
+    /// `match: started again, process 9`.
+    private func readProcessIDs() {
         for line in up.lines[linesSeen...] {
             let words = line.split { " ,".contains($0) }
             guard let stage = line.split(separator: ":").first.map(String.init) else { continue }
@@ -102,7 +105,7 @@ final class LivePipeline {
     func kill(_ stage: String) throws {
         up.read(wait: .zero)
         try up.wait("a process for \(stage)") {
-            learnProcesses()
+            readProcessIDs()
             return pids[stage] != nil
         }
         guard let pid = pids.removeValue(forKey: stage) else { return }
@@ -116,7 +119,7 @@ final class LivePipeline {
         let stages = Set(pids.keys).union(killed)
         up.read(wait: .zero)
         try up.wait("a process for every stage") {
-            learnProcesses()
+            readProcessIDs()
             return stages.isSubset(of: pids.keys)
         }
     }
@@ -127,17 +130,18 @@ final class LivePipeline {
             secret: "the secret of \(name)")
     }
 
-    /// Follows deliver's log over its link, until `count` pushes were accepted.
+    /// Follows deliver's log over its link, until `count` pushes have an `accepted` outcome, each at its device.
     ///
-    /// - Returns: The pushes and devices with repeated outcomes.
-    func waitForOutcomes(_ count: Int, within limit: Duration = .seconds(60)) throws -> [String] {
+    /// - Returns: The pushes and devices whose `accepted` outcome was written more than once.
+    func waitForAcceptedOutcomes(_ count: Int, within limit: Duration = .seconds(60)) throws -> [String] {
         let watch = try OutcomeWatch(context, endpoint: "ipc://\(data)/deliver.link")
         let end = ContinuousClock.now + limit
         while watch.accepted.count < count {
             guard .now < end else {
                 up.read(wait: .zero)
                 let said = up.lines.joined(separator: "\n")
-                throw FaultError("\(watch.accepted.count) of \(count) pushes have an outcome\n\(said)")
+                throw FaultError(
+                    "after \(limit), only \(watch.accepted.count) of \(count) pushes have an accepted outcome\n\(said)")
             }
             try watch.follow(wait: .milliseconds(100))
         }
@@ -147,13 +151,15 @@ final class LivePipeline {
     /// The pushes that the file transport has written.
     func pushes() throws -> [String] { try folder.lines(of: "pushes.ndjson") }
 
-    /// The pushes of an undisturbed run: `belfry run` with the same commands.
-    func undisturbed(_ commands: [String]) throws -> [String] {
+    /// The pushes that `belfry run`, which nothing disturbs, makes from the commands.
+    func expectedPushes(for commands: [String]) throws -> [String] {
         try folder.write(commands.joined(separator: "\n") + "\n", to: "commands.ndjson")
-        let run = try Spawned(
+        let run = try SpawnedProgram(
             "belfry", ["run", file, folder.file("commands.ndjson")], output: folder.file("expected.ndjson"))
-        let status = try run.end()
-        guard status == 0 else { throw FaultError("belfry run: \(status)\n\(run.lines.joined(separator: "\n"))") }
+        let status = try run.waitUntilExit()
+        guard status == 0 else {
+            throw FaultError("belfry run ended with \(status)\n\(run.lines.joined(separator: "\n"))")
+        }
         return try folder.lines(of: "expected.ndjson")
     }
 }

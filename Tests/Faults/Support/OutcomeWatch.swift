@@ -21,17 +21,18 @@ final class OutcomeWatch {
         poller.add(client.socket)
     }
 
+    /// Reads the events that have come. Waits up to `wait` if none has come yet.
     func follow(wait: Duration) throws {
         _ = try poller.poll(timeoutMilliseconds: Int(wait / .milliseconds(1)))
         while let arrival = try client.receive() {
             guard case .batch(_, _, _, let lines) = arrival else { continue }
-            for line in Lines(lines) { try take(line) }
+            for line in Lines(lines) { try note(line) }
             try client.grant(lines.count)
         }
         try client.tick(at: .now)
     }
 
-    private func take(_ line: UnsafeRawBufferPointer) throws {
+    private func note(_ line: UnsafeRawBufferPointer) throws {
         let outcome = try parser.parse(line)
         guard outcome.text("outcome") == "accepted", let push = outcome.natural("push"),
             let device = outcome.text("device")

@@ -33,8 +33,8 @@ final class RunningAPNs: Sendable {
         """
     }
 
-    /// Overwrites the key file of the other APNs with the key of this one.
-    func lendKey(to other: RunningAPNs) throws {
+    /// Overwrites the key file of another local APNs with the key of this one.
+    func copyKey(to other: RunningAPNs) throws {
         let key = try Data(contentsOf: URL(fileURLWithPath: key))
         try key.write(to: URL(fileURLWithPath: other.key))
     }

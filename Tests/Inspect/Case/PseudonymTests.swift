@@ -165,8 +165,8 @@ struct PseudonymTests {
 
     @Test func `two texts that look alike are both replaced`() {
         let texts = ["caf\u{E9}house", "cafe\u{301}house"]
-        for areByWord in [false, true] {
-            let pseudonyms = Pseudonyms(for: texts, byWord: areByWord, seed: 7)
+        for byWord in [false, true] {
+            let pseudonyms = Pseudonyms(for: texts, byWord: byWord, seed: 7)
             for text in texts { #expect(!pseudonyms.pseudonym(of: text).hasSuffix("house")) }
         }
     }
@@ -178,18 +178,18 @@ struct CaseShrinkingTests {
         var random = Seeded(seed)
         let needed = Set((0..<5).map { _ in random.below(100) })
         let either = [random.below(100), random.below(100)]
-        func holds(_ list: [Int]) -> Bool {
+        func passesTest(_ list: [Int]) -> Bool {
             needed.isSubset(of: list) && either.contains { list.contains($0) }
         }
-        let kept = try CaseShrinking(holds: holds).shrink(Array(0..<100))
-        #expect(holds(kept) && kept == kept.sorted())
+        let kept = try CaseShrinking(passesTest: passesTest).shrink(Array(0..<100))
+        #expect(passesTest(kept) && kept == kept.sorted())
         for element in kept {
-            #expect(!holds(kept.filter { $0 != element }), "\(element) is not needed, seed \(seed)")
+            #expect(!passesTest(kept.filter { $0 != element }), "\(element) is not needed, seed \(seed)")
         }
     }
 
     @Test func `a list without needed elements shrinks to nothing`() throws {
-        #expect(try CaseShrinking<Int>(holds: { _ in true }).shrink([1, 2, 3]).isEmpty)
-        #expect(try CaseShrinking<Int>(holds: { _ in true }).shrink([]).isEmpty)
+        #expect(try CaseShrinking<Int>(passesTest: { _ in true }).shrink([1, 2, 3]).isEmpty)
+        #expect(try CaseShrinking<Int>(passesTest: { _ in true }).shrink([]).isEmpty)
     }
 }

@@ -93,8 +93,8 @@ final class DeadLetterLogs {
     }
 
     @discardableResult
-    func refuse(
-        _ event: String, by stage: String = "match", in log: String = "matches", from upstream: String = "changes",
+    func addDeadLetter(
+        of event: String, by stage: String = "match", in log: String = "matches", from upstream: String = "changes",
         at sequence: Int = 1, code: String = "field.type"
     ) -> Int {
         let quoted = event.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")

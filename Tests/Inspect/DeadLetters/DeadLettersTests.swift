@@ -12,7 +12,9 @@ import Time
     // MARK: Dead letters among outcomes
 
     @Test(arguments: OutcomeCode.allCases)
-    func `an outcome is a dead letter if a device should have got the push`(code: OutcomeCode) throws {
+    func `only the codes failed, unregistered, expired and unknown_transport make a dead letter`(code: OutcomeCode)
+        throws
+    {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome(code.rawValue, logs.push())
@@ -49,7 +51,7 @@ import Time
         logs.outcome("failed", logs.push(), "mac")
         for sequence in 1...2 {
             logs.add("changes", DeadLetterLogs.save("odd"))
-            logs.refuse(DeadLetterLogs.save("odd"), at: sequence)
+            logs.addDeadLetter(of: DeadLetterLogs.save("odd"), at: sequence)
         }
         try logs.write()
         var lines: [String] = []
@@ -61,14 +63,14 @@ import Time
     // MARK: Filters
 
     @Test func `an error about an unknown stage lists the stages`() throws {
-        let logs = try Self.many()
+        let logs = try Self.fourLetters()
         let failure = #expect(throws: ToolFailure.self) { try logs.find(["--stage", "match", "--stage", "nosuch"]) }
         #expect(failure?.status == .usage)
         #expect(failure?.message.contains("there is no stage nosuch in ") == true)
         #expect(failure?.message.hasSuffix("its stages: ingest, match, coalesce, payload, deliver") == true)
     }
 
-    private static func many() throws -> DeadLetterLogs {
+    private static func fourLetters() throws -> DeadLetterLogs {
         let logs = try DeadLetterLogs()
         for _ in 1...5 { logs.add("changes", DeadLetterLogs.save("n")) }
         logs.register("mac", token: "1")
@@ -79,7 +81,7 @@ import Time
         logs.outcome("expired", first, "pad", change: 1)
         logs.outcome(
             "failed", logs.push(to: "_bob", change: 4, container: "iCloud.Other"), "pad", of: "_bob", change: 4)
-        logs.refuse(DeadLetterLogs.save("odd"), at: 5)
+        logs.addDeadLetter(of: DeadLetterLogs.save("odd"), at: 5)
         try logs.write()
         return logs
     }
@@ -114,7 +116,7 @@ import Time
     ])
     func `a filter selects the dead letters that match it`(arguments: [String], expected: [String]) throws {
         let names = ["matches.dead-letters": "m", "outcomes": "o"]
-        let found = try Self.many().find(arguments).letters.map {
+        let found = try Self.fourLetters().find(arguments).letters.map {
             "\(names[$0.letter.place.log] ?? "?")\($0.letter.place.sequence)"
         }
         #expect(found == expected)
@@ -257,11 +259,11 @@ import Time
         let commands = RedriveCommands(folder: logs.path, now: .epoch)
         let letters = try logs.find().letters.map(\.letter)
         #expect(String(decoding: try commands.command(letters[0]), as: UTF8.self).hasSuffix(#""push":\#(push)}"#))
-        #expect(throws: RedriveCommands.Unfit.self) { try commands.command(letters[1]) }
+        #expect(throws: RedriveCommands.ImpossibleCommand.self) { try commands.command(letters[1]) }
     }
 
     @Test func `letters beyond the maximum are left out and reported`() throws {
-        let logs = try Self.many()
+        let logs = try Self.fourLetters()
         let recorded = try RecordedLogs(place: logs.path)
         var reader = DeadLetterReader(logs: recorded)
         #expect(try reader.read(where: { _ in true }, { _ in }).isCut == false)
@@ -339,13 +341,13 @@ import Time
         #expect(Array(Obsolescence.allCases.prefix(4)) == Obsolescence.includable)
     }
 
-    // MARK: Refused events
+    // MARK: Rejected events
 
-    @Test func `a refused command can be redriven unless a newer command came`() throws {
+    @Test func `a rejected command can be redriven unless a newer command came`() throws {
         let logs = try DeadLetterLogs()
         for name in ["old", "lone", "twice"] { logs.add("changes", DeadLetterLogs.save(name)) }
         for (index, name) in ["old", "lone", "twice"].enumerated() {
-            logs.refuse(DeadLetterLogs.save(name), at: index + 1)
+            logs.addDeadLetter(of: DeadLetterLogs.save(name), at: index + 1)
         }
         logs.add("changes", DeadLetterLogs.save("old", title: "New"))
         // Ingest writes the members in another order. This command is at second 5, after the letter.
@@ -363,9 +365,10 @@ import Time
         let logs = try DeadLetterLogs()
         logs.add("changes", DeadLetterLogs.save("n"))
         for event in ["{", "7", "[]", #"{"a":1}"#, #"{"type":"match","change":1}"#, #"{"type":"pager.set"}"#] {
-            logs.refuse(event, by: "payload", in: "pushes", from: "notifications")
+            logs.addDeadLetter(of: event, by: "payload", in: "pushes", from: "notifications")
         }
-        logs.refuse(DeadLetterLogs.redrive(of: 1, collapseID: nil), by: "deliver", in: "outcomes", from: "pushes")
+        logs.addDeadLetter(
+            of: DeadLetterLogs.redrive(of: 1, collapseID: nil), by: "deliver", in: "outcomes", from: "pushes")
         try logs.write()
         #expect(
             try logs.find().verdicts == [

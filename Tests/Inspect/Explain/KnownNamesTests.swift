@@ -6,7 +6,7 @@ import Testing
 
 /// The names in a log from which an error suggests the name nearest to a mistyped one.
 struct KnownNamesTests {
-    private func log(_ folder: Folder, users: Int) throws -> String {
+    private func writeLog(in folder: Folder, users: Int) throws -> String {
         let writer = try EventLogWriter(EventLogOptions(directory: folder.path, name: "changes", sync: .never))
         for user in 1...users {
             let line = #"{"type":"device.register","user":"_u\#(user)","device":"d\#(user)"}"# + "\n"
@@ -19,7 +19,7 @@ struct KnownNamesTests {
     @Test(arguments: [(50, [1, 5, 46, 50], [6, 45]), (9, [1, 5, 6, 9], []), (5, [1, 5], []), (1, [1], [])])
     func `only names at both ends of a log are known`(users: Int, known: [Int], unknown: [Int]) throws {
         let folder = try Folder()
-        let log = try log(folder, users: users)
+        let log = try writeLog(in: folder, users: users)
         let finders: [any EventFinder] = [LogScan(), IndexFinder()]
         for finder in finders {
             let names = try KnownNames(in: log, user: nil, finder, eventsMax: 5)

@@ -22,7 +22,7 @@ struct RecordedOutcomeTests {
         #expect(try outcome("unregistered", #","answer":"none""#).explanation.code == .deviceUnregistered)
     }
 
-    @Test func `the outcome of a waiting push has a reason and is not final`() throws {
+    @Test func `an attempt has an explanation and is not final`() throws {
         let deferred = try outcome("deferred", #","status":503,"reason":"Shutdown","until":"2026-01-01T00:00:00Z""#)
         #expect(deferred.explanation.code == .pushWaiting && !deferred.isFinal)
         #expect(

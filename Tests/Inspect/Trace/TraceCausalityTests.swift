@@ -6,24 +6,25 @@ import Testing
 @Suite struct TraceCausalityTests {
     private static let device = #"{"type":"device.register","user":"_a","device":"phone","transport":"apns"}"#
 
-    private func types(_ logs: TracedLogs, _ id: String) throws -> [String] {
+    /// The depth and place of each line of a trace.
+    private func outline(_ logs: TracedLogs, _ id: String) throws -> [String] {
         try logs.tree(id).split(separator: "\n").map { line in
             let words = line.drop { " └├─│".contains($0) }.split(separator: " ")
             return "\(line.prefix { " └├─│".contains($0) }.count / 3) \(words[0])"
         }
     }
 
-    @Test func `an event that a stage refused ends as a dead letter`() throws {
-        let logs = try TracedLogs().write("changes", [Written.change("a"), Written.change("b")])
+    @Test func `an event that a stage rejected ends as a dead letter`() throws {
+        let logs = try TracedLogs().write("changes", [TestEvents.change("a"), TestEvents.change("b")])
             .write("matches", [#"{"type":"not_matched","first":1,"last":2,"count":1}"#], from: "changes")
-            .write("matches.dead-letters", [Written.letter("match", "changes", 2)])
+            .write("matches.dead-letters", [TestEvents.letter("match", "changes", 2)])
         #expect(
             try logs.tree("b") == """
                 changes:2  2026-01-01T00:00:02Z  record.save  create Note b ◀
                 └─ matches.dead-letters:1  2026-01-01T00:00:01Z  -1 s  dead_letter  by match: field.type user must be a text
                 """)
-        #expect(try types(logs, "matches.dead-letters:1") == ["0 changes:2", "1 matches.dead-letters:1"])
-        #expect(try types(logs, "a") == ["0 changes:1", "1 matches:1"])
+        #expect(try outline(logs, "matches.dead-letters:1") == ["0 changes:2", "1 matches.dead-letters:1"])
+        #expect(try outline(logs, "a") == ["0 changes:1", "1 matches:1"])
     }
 
     @Test func `the trace of a redriven push shows the redrive, and a redrive of the redrive`() throws {
@@ -31,30 +32,32 @@ import Testing
             #"{"type":"push.redrive","user":"_a","device":"mac","redriveOf":{"log":"pushes","sequence":\#(push)},"push":{}}"#
         }
         let (first, second, lost) = (redrive(1), redrive(2), redrive(3))
-        let logs = try TracedLogs().write("changes", [Written.change("a"), first, second, lost])
-            .write("matches", [Written.match(1, "_a", "s"), first, second, lost], from: "changes")
-            .write("notifications", [Written.notification([1], "_a", "s"), first, second], from: "matches")
-            .write("pushes", [Written.push([1], "_a", "s"), first, second], from: "notifications")
+        let logs = try TracedLogs().write("changes", [TestEvents.change("a"), first, second, lost])
+            .write("matches", [TestEvents.match(1, "_a", "s"), first, second, lost], from: "changes")
+            .write("notifications", [TestEvents.notification([1], "_a", "s"), first, second], from: "matches")
+            .write("pushes", [TestEvents.push([1], "_a", "s"), first, second], from: "notifications")
             .write(
-                "outcomes", (1...3).map { Written.outcome($0, [1], "_a", "mac") }, from: "pushes")
+                "outcomes", (1...3).map { TestEvents.outcome($0, [1], "_a", "mac") }, from: "pushes")
         let tree = [
             "0 changes:1", "1 matches:1", "2 notifications:1", "3 pushes:1", "4 outcomes:1", "4 pushes:2",
             "5 outcomes:2", "5 pushes:3", "6 outcomes:3", "6 changes:4", "7 matches:4", "8 nothing",
         ]
-        #expect(try types(logs, "a") == Array(tree.dropLast()))
+        #expect(try outline(logs, "a") == Array(tree.dropLast()))
         #expect(try logs.tree("a").contains("push.redrive  _a/mac of pushes:1"))
         #expect(
-            try types(logs, "changes:2") == [
+            try outline(logs, "changes:2") == [
                 "0 changes:2", "1 matches:2", "2 notifications:2", "3 pushes:2", "4 outcomes:2", "4 pushes:3",
                 "5 outcomes:3", "5 changes:4", "6 matches:4",
             ])
-        #expect(try types(logs, "3-mac").first == "0 changes:1")
+        #expect(try outline(logs, "3-mac").first == "0 changes:1")
     }
 
     @Test func `the trace of a held notification names the log that it has not reached yet`() throws {
-        let logs = try TracedLogs().write("changes", [Written.change("a"), Written.change("b")])
-            .write("matches", [Written.match(1, "_a", "s"), Written.match(2, "_a", "s")], from: "changes")
-            .write("notifications", [Written.coalesced(1, 1, by: 2, 2, "_a", "s")], from: "matches", cursors: [2])
+        let logs = try TracedLogs().write("changes", [TestEvents.change("a"), TestEvents.change("b")])
+            .write("matches", [TestEvents.match(1, "_a", "s"), TestEvents.match(2, "_a", "s")], from: "changes")
+            .write(
+                "notifications", [TestEvents.coalesced(match: 1, change: 1, by: 2, change: 2, "_a", "s")],
+                from: "matches", cursors: [2])
         #expect(
             try logs.tree("a").split(separator: "\n").suffix(1) == ["      └─ nothing in notifications yet"])
         #expect(try logs.tree("b").hasSuffix("   └─ nothing in notifications yet"))
@@ -63,75 +66,79 @@ import Testing
     }
 
     @Test func `the trace of a change has a branch for each of two subscriptions of one user`() throws {
-        let logs = try TracedLogs().write("changes", [Written.change("a")])
-            .write("matches", [Written.match(1, "_a", "s"), Written.match(1, "_a", "t")], from: "changes")
-            .write("notifications", [Written.notification([1], "_a", "t"), Written.notification([1], "_a", "s")])
-            .write("pushes", [Written.push([1], "_a", "t"), Written.push([1], "_a", "s")])
-            .write("outcomes", [Written.outcome(2, [1], "_a", "mac"), Written.outcome(1, [1], "_a", "phone")])
+        let logs = try TracedLogs().write("changes", [TestEvents.change("a")])
+            .write("matches", [TestEvents.match(1, "_a", "s"), TestEvents.match(1, "_a", "t")], from: "changes")
+            .write("notifications", [TestEvents.notification([1], "_a", "t"), TestEvents.notification([1], "_a", "s")])
+            .write("pushes", [TestEvents.push([1], "_a", "t"), TestEvents.push([1], "_a", "s")])
+            .write("outcomes", [TestEvents.outcome(2, [1], "_a", "mac"), TestEvents.outcome(1, [1], "_a", "phone")])
         #expect(
-            try types(logs, "1") == [
+            try outline(logs, "1") == [
                 "0 changes:1", "1 matches:1", "2 notifications:2", "3 pushes:2", "4 outcomes:1", "1 matches:2",
                 "2 notifications:1", "3 pushes:1", "4 outcomes:2",
             ])
         #expect(
-            try types(logs, "1-phone") == [
+            try outline(logs, "1-phone") == [
                 "0 changes:1", "1 matches:2", "2 notifications:1", "3 pushes:1", "4 outcomes:2",
             ])
-        #expect(try types(logs, "id-1").count == 9, "both notifications of the ID")
+        #expect(try outline(logs, "id-1").count == 9, "both notifications of the ID")
     }
 
     /// A user has two notifications for one change. The chain of replacements says which notification replaced
     /// a match.
     @Test func `the trace of a replaced match shows the chain of replacements`() throws {
-        let logs = try TracedLogs().write("changes", ["a", "b", "c"].map(Written.change))
+        let logs = try TracedLogs().write("changes", ["a", "b", "c"].map(TestEvents.change))
             .write(
                 "matches",
-                [(1, "s"), (1, "t"), (2, "s"), (2, "t"), (3, "s")].map { Written.match($0.0, "_a", $0.1) }
+                [(1, "s"), (1, "t"), (2, "s"), (2, "t"), (3, "s")].map { TestEvents.match($0.0, "_a", $0.1) }
             )
             .write(
                 "notifications",
                 [
-                    Written.coalesced(1, 1, by: 3, 2, "_a", "s"), Written.coalesced(2, 1, by: 4, 2, "_a", "t"),
-                    Written.coalesced(3, 2, by: 5, 3, "_a", "s"), Written.notification([1, 2], "_a", "t"),
-                    Written.notification([1, 2, 3], "_a", "s"),
+                    TestEvents.coalesced(match: 1, change: 1, by: 3, change: 2, "_a", "s"),
+                    TestEvents.coalesced(match: 2, change: 1, by: 4, change: 2, "_a", "t"),
+                    TestEvents.coalesced(match: 3, change: 2, by: 5, change: 3, "_a", "s"),
+                    TestEvents.notification([1, 2], "_a", "t"),
+                    TestEvents.notification([1, 2, 3], "_a", "s"),
                 ])
         #expect(
-            try types(logs, "1") == [
+            try outline(logs, "1") == [
                 "0 changes:1", "1 matches:1", "2 notifications:1", "3 notifications:5", "1 matches:2",
                 "2 notifications:2", "3 notifications:4",
             ])
     }
 
     @Test func `the trace works without changes that retention removed`() throws {
-        let logs = try TracedLogs().write("matches", [Written.match(7, "_a", "s")])
-            .write("notifications", [Written.notification([7], "_a", "s")])
+        let logs = try TracedLogs().write("matches", [TestEvents.match(7, "_a", "s")])
+            .write("notifications", [TestEvents.notification([7], "_a", "s")])
             .write("changes", [])
-        #expect(try types(logs, "notifications:1") == ["0 matches:1", "1 notifications:1"])
+        #expect(try outline(logs, "notifications:1") == ["0 matches:1", "1 notifications:1"])
     }
 
     @Test func `if many changes led to one event, only the newest are traced`() throws {
         let numbers = Array(1...80)
-        let logs = try TracedLogs().write("changes", numbers.map { Written.change("r\($0)") })
-            .write("matches", numbers.map { Written.match($0, "_a", "s") })
+        let logs = try TracedLogs().write("changes", numbers.map { TestEvents.change("r\($0)") })
+            .write("matches", numbers.map { TestEvents.match($0, "_a", "s") })
             .write(
                 "notifications",
-                numbers.dropLast().map { Written.coalesced($0, $0, by: $0 + 1, $0 + 1, "_a", "s") }
-                    + [Written.notification(numbers, "_a", "s")])
+                numbers.dropLast().map {
+                    TestEvents.coalesced(match: $0, change: $0, by: $0 + 1, change: $0 + 1, "_a", "s")
+                }
+                    + [TestEvents.notification(numbers, "_a", "s")])
         let graph = try logs.graph("notifications:80")
         #expect(graph.roots.count == 50 && graph.roots.first?.sequence == 31 && graph.changesLeftOut == 30)
         #expect(try logs.tree("notifications:80").hasPrefix("(30 earlier changes left out)\nchanges:31 "))
-        #expect(try types(logs, "1").last == "3 notifications:80")
+        #expect(try outline(logs, "1").last == "3 notifications:80")
     }
 
     @Test func `a change with very many matches is traced for one user, or for the first matches`() throws {
         let users = (1...2_100).map { "_u\($0)" }
-        let logs = try TracedLogs().write("changes", [Written.change("a")])
-            .write("matches", users.map { Written.match(1, $0, "s") })
-            .write("notifications", users.map { Written.notification([1], $0, "s") })
-            .write("pushes", users.map { Written.push([1], $0, "s") })
-            .write("outcomes", users.enumerated().map { Written.outcome($0.offset + 1, [1], $0.element, "phone") })
+        let logs = try TracedLogs().write("changes", [TestEvents.change("a")])
+            .write("matches", users.map { TestEvents.match(1, $0, "s") })
+            .write("notifications", users.map { TestEvents.notification([1], $0, "s") })
+            .write("pushes", users.map { TestEvents.push([1], $0, "s") })
+            .write("outcomes", users.enumerated().map { TestEvents.outcome($0.offset + 1, [1], $0.element, "phone") })
         #expect(
-            try types(logs, "outcomes:2050") == [
+            try outline(logs, "outcomes:2050") == [
                 "0 changes:1", "1 matches:2050", "2 notifications:2050", "3 pushes:2050", "4 outcomes:2050",
             ])
         let opened = try logs.opened()
@@ -144,17 +151,17 @@ import Testing
         let logs = try TracedLogs().write("changes", [Self.device, Self.device])
             .write("matches", [Self.device, Self.device], from: "changes")
             .write("notifications", [Self.device, Self.device], from: "matches")
-        #expect(try types(logs, "1") == ["0 changes:1", "1 matches:1", "2 notifications:1"])
-        #expect(try types(logs, "2") == ["0 changes:2", "1 matches:2", "2 notifications:2"])
-        #expect(try types(logs, "notifications:2") == ["0 changes:2", "1 matches:2", "2 notifications:2"])
-        #expect(try types(logs, "matches:1") == ["0 changes:1", "1 matches:1", "2 notifications:1"])
+        #expect(try outline(logs, "1") == ["0 changes:1", "1 matches:1", "2 notifications:1"])
+        #expect(try outline(logs, "2") == ["0 changes:2", "1 matches:2", "2 notifications:2"])
+        #expect(try outline(logs, "notifications:2") == ["0 changes:2", "1 matches:2", "2 notifications:2"])
+        #expect(try outline(logs, "matches:1") == ["0 changes:1", "1 matches:1", "2 notifications:1"])
     }
 
     @Test func `a trace goes through a plugin between two stages`() throws {
-        let logs = try TracedLogs().write("changes", [Written.change("a"), Written.change("b")])
-            .write("matches", [Written.match(1, "_a", "s"), Written.match(2, "_a", "s")], from: "changes")
-            .write("filter", [Written.match(2, "_a", "s")], from: "matches", cursors: [2])
-            .write("notifications", [Written.notification([2], "_a", "s")], from: "filter")
+        let logs = try TracedLogs().write("changes", [TestEvents.change("a"), TestEvents.change("b")])
+            .write("matches", [TestEvents.match(1, "_a", "s"), TestEvents.match(2, "_a", "s")], from: "changes")
+            .write("filter", [TestEvents.match(2, "_a", "s")], from: "matches", cursors: [2])
+            .write("notifications", [TestEvents.notification([2], "_a", "s")], from: "filter")
         let file = try logs.folder.write(
             """
             pipeline: filtered

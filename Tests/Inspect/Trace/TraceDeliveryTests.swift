@@ -10,7 +10,7 @@ import Testing
     private static let device = #""user":"_a","device":"phone","transport":"apns""#
 
     private static func push(_ change: Int) -> String {
-        Written.push([change], "_a", "s").replacing(#""type":"push","#, with: #""type":"push",\#(place),"#)
+        TestEvents.push([change], "_a", "s").replacing(#""type":"push","#, with: #""type":"push",\#(place),"#)
     }
 
     private static func outcome(_ type: String, _ push: Int, _ rest: String) -> String {
@@ -30,11 +30,11 @@ import Testing
             "changes",
             [
                 #"{"type":"device.register",\#(Self.place),\#(Self.device),"token":"00","topic":"com.a"}"#,
-                Written.change("a"), Written.change("b"),
+                TestEvents.change("a"), TestEvents.change("b"),
             ]
         )
-        .write("matches", [Written.match(2, "_a", "s"), Written.match(3, "_a", "s")])
-        .write("notifications", [Written.notification([2], "_a", "s"), Written.notification([3], "_a", "s")])
+        .write("matches", [TestEvents.match(2, "_a", "s"), TestEvents.match(3, "_a", "s")])
+        .write("notifications", [TestEvents.notification([2], "_a", "s"), TestEvents.notification([3], "_a", "s")])
         .write("pushes", [Self.push(2), Self.push(3)])
         .write(
             "outcomes",

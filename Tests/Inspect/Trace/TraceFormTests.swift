@@ -7,16 +7,19 @@ import Testing
 
 @Suite struct TraceFormTests {
     private func logs() throws -> TracedLogs {
-        try TracedLogs().write("changes", [Written.change("a"), Written.change("b")])
-            .write("matches", [Written.match(1, "_a", "s"), Written.match(2, "_a", "s")])
+        try TracedLogs().write("changes", [TestEvents.change("a"), TestEvents.change("b")])
+            .write("matches", [TestEvents.match(1, "_a", "s"), TestEvents.match(2, "_a", "s")])
             .write(
                 "notifications",
-                [Written.coalesced(1, 1, by: 2, 2, "_a", "s"), Written.notification([1, 2], "_a", "s")])
+                [
+                    TestEvents.coalesced(match: 1, change: 1, by: 2, change: 2, "_a", "s"),
+                    TestEvents.notification([1, 2], "_a", "s"),
+                ])
     }
 
     @Test func `the JSON of a trace is nested and marks repeated events`() throws {
         let text = TraceJSON.text(try logs().graph("notifications:2"), asked: "x", as: .change)
-        let change = Written.change("a")
+        let change = TestEvents.change("a")
         #expect(
             text.hasPrefix(
                 #"{"asked":"x","as":"change","targets":["notifications:2"],"changesLeftOut":0,"isCut":false,"trace":[{"log":"changes","sequence":1,"now":"2026-01-01T00:00:01Z","type":"record.save","event":\#(change),"effects":[{"log":"matches","sequence":1,"now":"2026-01-01T00:00:01Z","type":"match","sinceCauseMicroseconds":0,"event":"#
@@ -43,9 +46,9 @@ import Testing
             ])
     }
 
-    @Test func `users' texts can neither move the cursor nor break the chart`() throws {
+    @Test func `users' texts can neither control the terminal nor break the chart`() throws {
         let name = #"a\u001b[31m\"];<script>\u202e"#
-        let logs = try TracedLogs().write("changes", [Written.change(name)])
+        let logs = try TracedLogs().write("changes", [TestEvents.change(name)])
         let graph = try logs.graph("1")
         let tree = TraceText(painter: Painter(isColoured: false)).lines(graph).joined()
         #expect(tree.contains(#"create Note a\u{1b}[31m"];<script>\u{202e} ◀"#))
@@ -61,7 +64,7 @@ import Testing
         #expect(TraceJSON.text(try logs.graph("1"), asked: "1", as: .change).contains(#""event":null"#))
     }
 
-    @Test func `a trace shows durations in a fitting unit`() {
+    @Test func `durations have a fitting unit, and the progress of indexing is in percent`() {
         #expect(Duration.microseconds(0).sinceText == "+0 ms")
         #expect(Duration.microseconds(12).sinceText == "+12 µs")
         #expect(Duration.milliseconds(1_500).sinceText == "+1.5 s")

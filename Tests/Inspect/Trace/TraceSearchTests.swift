@@ -8,12 +8,13 @@ import Testing
     private func logs() throws -> TracedLogs {
         try TracedLogs()
             .write(
-                "changes", [Written.change("a"), Written.change("17"), Written.change("a"), Written.change("phone")]
+                "changes",
+                [TestEvents.change("a"), TestEvents.change("17"), TestEvents.change("a"), TestEvents.change("phone")]
             )
-            .write("matches", [Written.match(1, "_a", "s"), Written.match(3, "_a", "s")])
-            .write("notifications", [Written.notification([1], "_a", "s")])
-            .write("pushes", [Written.push([1], "_a", "s")])
-            .write("outcomes", [Written.outcome(1, [1], "_a", "phone")])
+            .write("matches", [TestEvents.match(1, "_a", "s"), TestEvents.match(3, "_a", "s")])
+            .write("notifications", [TestEvents.notification([1], "_a", "s")])
+            .write("pushes", [TestEvents.push([1], "_a", "s")])
+            .write("outcomes", [TestEvents.outcome(1, [1], "_a", "phone")])
     }
 
     private func targets(_ finding: TraceFinding) -> [String] {
@@ -50,9 +51,9 @@ import Testing
     @Test func `names that look alike are different names`() throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         let logs = try TracedLogs()
-            .write("changes", [Written.change(composed), Written.change(decomposed)])
-            .write("matches", [Written.match(1, "_a", composed), Written.match(1, "_a", decomposed)])
-            .write("notifications", [Written.notification([1], "_a", composed)])
+            .write("changes", [TestEvents.change(composed), TestEvents.change(decomposed)])
+            .write("matches", [TestEvents.match(1, "_a", composed), TestEvents.match(1, "_a", decomposed)])
+            .write("notifications", [TestEvents.notification([1], "_a", composed)])
         #expect(targets(try logs.finding(composed)) == ["record changes:1"])
         #expect(targets(try logs.finding(decomposed)) == ["record changes:2"])
         let graph = try logs.graph("matches:2")
@@ -73,7 +74,7 @@ import Testing
             hasMore: true, asked: "a")
         #expect(
             text
-                == #"{"asked":"a","hits":[{"as":"record","log":"changes","sequence":1,"now":"2026-01-01T00:00:01Z","type":"record.save","event":\#(Written.change("a"))}],"hasMore":true}"#
+                == #"{"asked":"a","hits":[{"as":"record","log":"changes","sequence":1,"now":"2026-01-01T00:00:01Z","type":"record.save","event":\#(TestEvents.change("a"))}],"hasMore":true}"#
         )
     }
 
@@ -97,7 +98,7 @@ import Testing
         #expect(tried(try logs().finding("nobody", as: .change))[0].contains("not a position"))
     }
 
-    @Test func `a place without a pipeline's logs is an error`() throws {
+    @Test func `a folder that contains no logs of a known pipeline is an error`() throws {
         let logs = try TracedLogs()
         #expect(throws: ToolFailure.self) { try logs.opened() }
         try logs.write("mine", ["{}"])

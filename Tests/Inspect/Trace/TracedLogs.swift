@@ -38,6 +38,10 @@ final class TracedLogs {
     }
 
     /// Appends events to a log, each in its own batch, one second apart.
+    ///
+    /// - Parameters:
+    ///   - from: The upstream log; nil for batches without a cursor.
+    ///   - cursors: The cursors of the first batches. The batch with the Nth event has the cursor N otherwise.
     @discardableResult
     func write(_ log: String, _ events: [String], from: String? = nil, cursors: [UInt64] = []) throws -> TracedLogs {
         let writer = try EventLogWriter(
@@ -83,7 +87,7 @@ final class TracedLogs {
 }
 
 /// Events with only the members that a trace reads.
-enum Written {
+enum TestEvents {
     static func change(_ name: String) -> String {
         #"{"type":"record.save","record":{"recordName":"\#(name)","recordType":"Note"},"change":"create"}"#
     }
@@ -96,9 +100,9 @@ enum Written {
         #"{"type":"notification","causes":[\#(causes(changes))],"change":\#(changes.last ?? 0),"notificationID":"id-\#(changes.last ?? 0)",\#(address(user, subscription))}"#
     }
 
-    static func coalesced(_ match: Int, _ change: Int, by other: Int, _ otherChange: Int, _ user: String, _ sub: String)
-        -> String
-    {
+    static func coalesced(
+        match: Int, change: Int, by other: Int, change otherChange: Int, _ user: String, _ sub: String
+    ) -> String {
         #"{"type":"coalesced","match":\#(match),"change":\#(change),"replacedBy":\#(other),"replacedByChange":\#(otherChange),\#(address(user, sub))}"#
     }
 

@@ -21,7 +21,7 @@ import Testing
     @Test func `a focused replay finds only differences of its subject`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
-        try await pipeline.live(Story(seed: random.next(), length: 500).commands, cuts: [], drains: true)
+        try await pipeline.run(Workload(seed: random.next(), length: 500).commands, batchSizes: [], drains: true)
         let events = try pipeline.events(of: "matches")
         let candidates = events.indices.filter { events[$0].hasPrefix(#"{"type":"match""#) }
         try #require(!candidates.isEmpty, "none of \(events.count) events is a match")
@@ -55,7 +55,7 @@ import Testing
 
     @Test func `a focused replay finds a missing event of its subject`() async throws {
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
-        try await pipeline.live(Story(seed: 9, length: 400).commands, cuts: [], drains: true)
+        try await pipeline.run(Workload(seed: 9, length: 400).commands, batchSizes: [], drains: true)
         let events = try pipeline.events(of: "notifications")
         let target = try #require(events.lastIndex { $0.hasPrefix(#"{"type":"notification""#) })
         let user = try Self.text("user", of: events[target])

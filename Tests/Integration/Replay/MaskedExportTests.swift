@@ -12,8 +12,8 @@ import Testing
     @Test func `an export with masked tokens replays without differences`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
-        let commands = Story(seed: random.next(), length: 400).commands
-        try await pipeline.live(commands, cuts: [], drains: true)
+        let commands = Workload(seed: random.next(), length: 400).commands
+        try await pipeline.run(commands, batchSizes: [], drains: true)
         let copy = try pipeline.exportedAndImported(mask: TokenMask().forExport)
         let recorded = try RecordedPipeline(PipelineFile.fiveStages(), logs: copy)
         let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()

@@ -12,11 +12,11 @@ import Testing
         var random = Seeded(Seeded.ofThisRun)
         let log = LogSettings(sync: .never, segmentBytes: 64 << 10, snapshotBytes: 8 << 10)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log)
-        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200)).commands
+        let commands = Workload(seed: random.next(), length: Tier.rounds(600, full: 1_200)).commands
         for start in stride(from: 0, to: commands.count, by: 300) {
             let end = min(start + 300, commands.count)
-            try await pipeline.live(
-                Array(commands[start..<end]), cuts: (0..<300).map { _ in 1 + random.below(20) },
+            try await pipeline.run(
+                Array(commands[start..<end]), batchSizes: (0..<300).map { _ in 1 + random.below(20) },
                 drains: end == commands.count)
         }
         var replay = PipelineReplay(
@@ -41,8 +41,8 @@ import Testing
     @Test func `a snapshot with a wrong state is a difference at the end of a span`() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: 8 << 10)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log)
-        let commands = Story(seed: 5, length: 900).commands
-        try await pipeline.live(commands, cuts: [Int](repeating: 15, count: 60), drains: true)
+        let commands = Workload(seed: 5, length: 900).commands
+        try await pipeline.run(commands, batchSizes: [Int](repeating: 15, count: 60), drains: true)
         let store = SnapshotStore(logDirectory: pipeline.folderOfLogs + "/outcomes")
         let headers = try store.list().compactMap(\.header)
         let first = try #require(headers.first)

@@ -33,13 +33,14 @@ import Time
     func `random commands lead to the same logs in a pipeline, a replay and a chain`(_ policy: String) async throws {
         let file = try Self.file("window: 1s, maximumDelay: 3s, policy: \(policy)")
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(500, full: 1_000)).commands
+        let commands = Workload(seed: random.next(), length: Tier.rounds(500, full: 1_000)).commands
         let pipeline = try VirtualPipeline(file)
         for start in stride(from: 0, to: commands.count, by: 400) {
             let part = Array(commands[start..<min(start + 400, commands.count)])
             let isLast = start + 400 >= commands.count
-            let cuts = (0..<part.count).map { _ in 1 + random.below(30) }
-            try await pipeline.live(part, cuts: cuts, without: isLast ? nil : 1 + random.below(4), drains: isLast)
+            let batchSizes = (0..<part.count).map { _ in 1 + random.below(30) }
+            try await pipeline.run(
+                part, batchSizes: batchSizes, stoppingAtHalf: isLast ? nil : 1 + random.below(4), drains: isLast)
         }
         let results = try await Self.replay(file, pipeline.folderOfLogs)
         #expect(results.compactMap(\.difference).isEmpty)
@@ -52,17 +53,18 @@ import Time
         #expect(chain.pushes == pipeline.pushes)
     }
 
-    private static func story(
-        _ seed: UInt64, settings: String = "window: 1s, maximumDelay: 3s"
+    /// A pipeline that has run random commands.
+    private static func randomRun(
+        seed: UInt64, settings: String = "window: 1s, maximumDelay: 3s"
     ) async throws -> VirtualPipeline {
         let pipeline = try VirtualPipeline(Self.file(settings))
-        try await pipeline.live(Story(seed: seed, length: 400).commands, cuts: [], drains: true)
+        try await pipeline.run(Workload(seed: seed, length: 400).commands, batchSizes: [], drains: true)
         return pipeline
     }
 
     @Test func `a changed event is found with its sequence and the changed member`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let pipeline = try await Self.story(random.next())
+        let pipeline = try await Self.randomRun(seed: random.next())
         let members = [
             "matches": "subscriptionID", "notifications": "subscriptionID", "pushes": "user", "outcomes": "outcome",
         ]
@@ -90,7 +92,7 @@ import Time
     }
 
     @Test func `a missing event and an extra event are found`() async throws {
-        let pipeline = try await Self.story(7)
+        let pipeline = try await Self.randomRun(seed: 7)
         let count = UInt64(try pipeline.events(of: "outcomes").count)
         for target in [1, count / 2, count] {
             let fewer = try RewrittenLogs(of: pipeline.folderOfLogs)
@@ -107,7 +109,7 @@ import Time
     }
 
     @Test func `without recorded settings, changed settings show at the first event they change`() async throws {
-        let pipeline = try await Self.story(11, settings: "policy: debounce, window: 1s, maximumDelay: 3s")
+        let pipeline = try await Self.randomRun(seed: 11, settings: "policy: debounce, window: 1s, maximumDelay: 3s")
         defer { withExtendedLifetime(pipeline) {} }
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
         let results = try await Self.replay(
@@ -118,7 +120,7 @@ import Time
     }
 
     @Test func `a replay finds a log that was made from another upstream log`() async throws {
-        let pipeline = try await Self.story(3)
+        let pipeline = try await Self.randomRun(seed: 3)
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
         defer { withExtendedLifetime(logs) {} }
         let other = LogIdentity.random()
@@ -139,7 +141,7 @@ import Time
     @Test func `a replay of a range does not compare events outside the range`() async throws {
         let file = try Self.file("window: 1s, maximumDelay: 3s")
         let pipeline = try VirtualPipeline(file)
-        try await pipeline.live(Story(seed: 5, length: 600).commands, cuts: [], drains: true)
+        try await pipeline.run(Workload(seed: 5, length: 600).commands, batchSizes: [], drains: true)
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
         defer { withExtendedLifetime(logs) {} }
         let middle = UInt64(try pipeline.events(of: "outcomes").count / 2)

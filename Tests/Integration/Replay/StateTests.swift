@@ -19,26 +19,26 @@ import Testing
     func `the state at a change is the state of stages that read no later change`(_ policy: String) async throws {
         let file = try Self.file(policy)
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(200, full: 300)).commands
+        let commands = Workload(seed: random.next(), length: Tier.rounds(200, full: 300)).commands
         let pipeline = try VirtualPipeline(file)
-        try await pipeline.live(commands, cuts: [5, 50, 3], drains: true)
+        try await pipeline.run(commands, batchSizes: [5, 50, 3], drains: true)
         defer { withExtendedLifetime(pipeline) {} }
         let recorded = try RecordedPipeline(file, logs: pipeline.folderOfLogs)
         let states = PipelineState(recorded, MachineFactory(registry: .builtIns))
         #expect(Set(states.names) == Set(Self.states.keys))
         let chain = try Chain(file, registry: .builtIns)
-        var hadAll: Set<String> = []
+        var namesWithState: Set<String> = []
         for (index, command) in commands.enumerated() {
             try chain.send(command)
             guard random.isOneIn(12) else { continue }
             for (name, log) in Self.states {
                 let state = try #require(try states.lines(name, at: .sequence(UInt64(index + 1))))
                 #expect(state == chain.state(of: log), "\(name) at \(index + 1)")
-                if !state.isEmpty { hadAll.insert(name) }
+                if !state.isEmpty { namesWithState.insert(name) }
             }
         }
         // By chance, it can happen that no notification is held at the random changes.
-        #expect(hadAll.isSuperset(of: Self.states.keys.filter { $0 != "pending" }), "\(hadAll)")
+        #expect(namesWithState.isSuperset(of: Self.states.keys.filter { $0 != "pending" }), "\(namesWithState)")
         try chain.finish()
         for (name, log) in Self.states { #expect(try states.lines(name, at: .end) == chain.state(of: log), "\(name)") }
     }

@@ -19,16 +19,17 @@ struct TrimmedLogTests {
         sync: .never, segmentBytes: 4_000, snapshotBytes: 1, retention: RetentionSettings(bytes: 12_000))
 
     /// A pipeline whose logs have all lost their first segments, and its commands.
-    private static func trimmed() async throws -> (VirtualPipeline, [String]) {
+    private static func trimmedPipeline() async throws -> (VirtualPipeline, [String]) {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200), records: 1).commands
+        let commands = Workload(seed: random.next(), length: Tier.rounds(600, full: 1_200), records: 1).commands
         let start = ContinuousClock.now
-        let fastTime = HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
+        let fastTime = HostTime(monotonicNow: { start + (ContinuousClock.now - start) * 20 })
         let pipeline = try VirtualPipeline(file(), log: tiny, time: fastTime)
         let places = (1...3).map { $0 * commands.count / 4 }
         for (start, end) in zip([0] + places, places + [commands.count]) {
-            let cuts = (0..<100).map { _ in 1 + random.below(30) }
-            try await pipeline.live(Array(commands[start..<end]), cuts: cuts, drains: end == commands.count) {
+            let batchSizes = (0..<100).map { _ in 1 + random.below(30) }
+            try await pipeline.run(Array(commands[start..<end]), batchSizes: batchSizes, drains: end == commands.count)
+            {
                 pipeline in
                 guard start == places[1] else { return }
                 for host in pipeline.hosts {
@@ -49,7 +50,7 @@ struct TrimmedLogTests {
     }
 
     @Test func `a replay starts at the oldest snapshot that the logs cover`() async throws {
-        let (pipeline, _) = try await Self.trimmed()
+        let (pipeline, _) = try await Self.trimmedPipeline()
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let notices = Notices()
         var replay = PipelineReplay(recorded, MachineFactory(registry: .builtIns))
@@ -67,7 +68,7 @@ struct TrimmedLogTests {
     }
 
     @Test func `trimmed logs can be replayed after export and import`() async throws {
-        let (pipeline, _) = try await Self.trimmed()
+        let (pipeline, _) = try await Self.trimmedPipeline()
         let recorded = try RecordedPipeline(Self.file("10ms"), logs: try pipeline.exportedAndImported())
         let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
         #expect(results.compactMap(\.difference).isEmpty)
@@ -75,7 +76,7 @@ struct TrimmedLogTests {
     }
 
     @Test func `the error of a replay without a snapshot says what is missing`() async throws {
-        let (pipeline, _) = try await Self.trimmed()
+        let (pipeline, _) = try await Self.trimmedPipeline()
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/snapshots")
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let replay = PipelineReplay(recorded, MachineFactory(registry: .builtIns), stages: ["coalesce"])
@@ -84,7 +85,7 @@ struct TrimmedLogTests {
     }
 
     @Test func `the states from trimmed logs are the same as from whole logs`() async throws {
-        let (pipeline, commands) = try await Self.trimmed()
+        let (pipeline, commands) = try await Self.trimmedPipeline()
         let chain = try Chain(Self.file(), registry: .builtIns)
         for command in commands { try chain.send(command) }
         try chain.finish()
@@ -99,7 +100,7 @@ struct TrimmedLogTests {
     }
 
     @Test func `whatif without a change finds no difference after the snapshot`() async throws {
-        let (pipeline, _) = try await Self.trimmed()
+        let (pipeline, _) = try await Self.trimmedPipeline()
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let notices = Notices()
         var same = try WhatIf(recorded, WhatIfChange(Self.file()), registry: .builtIns)

@@ -7,11 +7,11 @@ import Testing
 /// Tests replays of a stage whose log ends before its input does.
 @Suite struct UnprocessedInputTests {
     /// Replays payload after `more` has added events to the end of its upstream log.
-    private static func payload(after more: (_ notifications: [String]) -> [String]) async throws
+    private static func replayPayload(afterAdding more: (_ notifications: [String]) -> [String]) async throws
         -> PipelineReplay.StageResult
     {
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(coalesce: "window: 1s"))
-        try await pipeline.live(Story(seed: 5, length: 300).commands, cuts: [], drains: true)
+        try await pipeline.run(Workload(seed: 5, length: 300).commands, batchSizes: [], drains: true)
         let notifications = try pipeline.events(of: "notifications")
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
         defer { withExtendedLifetime(logs) {} }
@@ -24,12 +24,12 @@ import Testing
     }
 
     @Test func `input that leads to no output may count as read`() async throws {
-        let result = try await Self.payload { _ in [#"{"type":"coalesced","match":1,"change":1}"#] }
+        let result = try await Self.replayPayload { _ in [#"{"type":"coalesced","match":1,"change":1}"#] }
         #expect(result.verdict == .identical && result.unprocessed == 0, "\(result)")
     }
 
     @Test func `input whose output is missing counts as not read`() async throws {
-        let result = try await Self.payload { notifications in
+        let result = try await Self.replayPayload { notifications in
             let last = notifications.last { $0.hasPrefix(#"{"type":"notification""#) } ?? ""
             return [#"{"type":"coalesced","match":1,"change":1}"#, last, last]
         }

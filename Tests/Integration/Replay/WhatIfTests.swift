@@ -31,16 +31,17 @@ import Testing
         #expect(report.pushes > 10)
     }
 
-    @Test func `whatif without a change finds no difference in a random story`() async throws {
+    @Test func `whatif without a change finds no difference in the logs of random commands`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(Self.file())
-        try await pipeline.live(Story(seed: random.next(), length: 600).commands, cuts: [7, 90, 2], drains: true)
+        try await pipeline.run(
+            Workload(seed: random.next(), length: 600).commands, batchSizes: [7, 90, 2], drains: true)
         let report = try Self.whatIf(Self.file(), pipeline.folderOfLogs)
         #expect(report.isSame, "\(report)")
         #expect(report.pushes == pipeline.pushes.count)
     }
 
-    /// For comparison, the commands also run with the other settings in virtual time.
+    /// For comparison, the commands also run through a chain of stages with the other settings.
     @Test(
         arguments: ["latest", "debounce"],
         [
@@ -52,9 +53,9 @@ import Testing
     {
         var random = Seeded(Seeded.ofThisRun)
         let own = try Self.file("policy: \(policy), window: 1s, maximumDelay: 3s")
-        let commands = Story(seed: random.next(), length: Tier.rounds(250, full: 600)).commands
+        let commands = Workload(seed: random.next(), length: Tier.rounds(250, full: 600)).commands
         let pipeline = try VirtualPipeline(own)
-        try await pipeline.live(commands, cuts: [], drains: true)
+        try await pipeline.run(commands, batchSizes: [], drains: true)
         let rest = settings.hasPrefix("window") ? "policy: \(policy)" : "window: 1s"
         let other = try Self.file("\(settings), \(rest), maximumDelay: 60s")
         let chain = try Chain(other, registry: .builtIns)
@@ -76,7 +77,7 @@ import Testing
             })
     }
 
-    // MARK: A small story
+    // MARK: A small pipeline
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
@@ -88,7 +89,7 @@ import Testing
         """
     }
 
-    private static func logs() async throws -> VirtualPipeline {
+    private static func smallPipeline() async throws -> VirtualPipeline {
         let pipeline = try VirtualPipeline(file())
         let saves = (0..<10).map { number in
             """
@@ -98,7 +99,8 @@ import Testing
         }
         let device =
             #"{"type":"device.register",\#(place),"user":"_ada","device":"phone","transport":"apns","token":"aa","topic":"t"}"#
-        try await pipeline.live([device, subscription("s", "stars >= 5", "Hello")] + saves, cuts: [], drains: true)
+        try await pipeline.run(
+            [device, subscription("s", "stars >= 5", "Hello")] + saves, batchSizes: [], drains: true)
         #expect(pipeline.pushes.count == 5)
         return pipeline
     }
@@ -111,7 +113,7 @@ import Testing
     }
 
     @Test func `whatif with an added subscription adds its pushes`() async throws {
-        let report = try await Self.whatIf(in: Self.logs()) {
+        let report = try await Self.whatIf(in: Self.smallPipeline()) {
             $0.commands = [Self.subscription("more", "stars < 3", "Few")]
         }
         #expect((report.added, report.removed, report.changed) == (3, 0, 0))
@@ -121,7 +123,7 @@ import Testing
 
     @Test func `whatif has separate groups for subscriptions whose names look alike`() async throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
-        let report = try await Self.whatIf(in: Self.logs()) {
+        let report = try await Self.whatIf(in: Self.smallPipeline()) {
             $0.commands = [
                 Self.subscription(composed, "stars < 3", "Few"), Self.subscription(decomposed, "stars < 3", "Few"),
             ]
@@ -131,14 +133,14 @@ import Testing
     }
 
     @Test func `whatif with another predicate adds and removes pushes`() async throws {
-        let report = try await Self.whatIf(in: Self.logs()) {
+        let report = try await Self.whatIf(in: Self.smallPipeline()) {
             $0.commands = [Self.subscription("s", "stars >= 3 AND stars < 8", "Hello")]
         }
         #expect((report.added, report.removed, report.changed) == (2, 2, 0))
     }
 
     @Test func `whatif with another text changes each payload from the time of the command on`() async throws {
-        let report = try await Self.whatIf(in: Self.logs()) {
+        let report = try await Self.whatIf(in: Self.smallPipeline()) {
             let later = Self.subscription("s", "stars >= 5", "Good day")
             $0.commands = [
                 later.replacing(#"save","#, with: #"save","time":"2026-01-01T00:00:17Z","#, maxReplacements: 1)
@@ -150,14 +152,14 @@ import Testing
     }
 
     @Test func `whatif removes the pushes to a device that is unregistered`() async throws {
-        let report = try await Self.whatIf(in: Self.logs()) {
+        let report = try await Self.whatIf(in: Self.smallPipeline()) {
             $0.commands = [#"{"type":"device.unregister",\#(Self.place),"user":"_ada","device":"phone"}"#]
         }
         #expect((report.added, report.removed, report.changed) == (0, 5, 0))
     }
 
     @Test func `a record change is rejected as a command of whatif`() async throws {
-        let pipeline = try await Self.logs()
+        let pipeline = try await Self.smallPipeline()
         #expect(throws: ReplayError.self) {
             try Self.whatIf(in: pipeline) {
                 $0.commands = [

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A disk that is full at random times. A write then stops in its middle, and the next few writes fail.
+/// A disk that is full at random times. A write then stops in its middle, and the next one to three writes fail.
 final class FlakyDisk: Sendable {
     private struct State {
         var random: Seeded
@@ -22,8 +22,8 @@ final class FlakyDisk: Sendable {
         (self.every, self.shortagesMax) = (every, shortagesMax)
     }
 
-    /// Turns shortages on or off. Stages start while shortages are off.
-    func turn(on isOn: Bool) { state.withLock { $0.isOn = isOn } }
+    /// Turns shortages on or off. Stages must start while shortages are off.
+    func turnShortages(on isOn: Bool) { state.withLock { $0.isOn = isOn } }
 
     /// How often the disk was full.
     var shortages: Int { state.withLock { $0.shortages } }
@@ -32,7 +32,7 @@ final class FlakyDisk: Sendable {
         var calls = FileCalls()
         let real = calls.write
         calls.write = { [self] file, parts, count, offset in
-            switch fate() {
+            switch nextResult() {
             case .whole: return real(file, parts, count, offset)
             case .part where parts[0].iov_len > 1: return pwrite(file, parts[0].iov_base, parts[0].iov_len / 2, offset)
             case .part, .none:
@@ -43,9 +43,9 @@ final class FlakyDisk: Sendable {
         return calls
     }
 
-    private enum Fate { case whole, part, none }
+    private enum WriteResult { case whole, part, none }
 
-    private func fate() -> Fate {
+    private func nextResult() -> WriteResult {
         state.withLock { state in
             guard state.isOn else { return .whole }
             if state.failing > 0 {

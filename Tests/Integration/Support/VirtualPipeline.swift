@@ -53,15 +53,15 @@ final class VirtualPipeline: Sendable {
     /// Starts all stages, sends commands, and stops all stages.
     ///
     /// - Parameters:
-    ///   - cuts: The sizes of the batches of commands. The last batch has all remaining commands.
-    ///   - without: The index of a stage to stop after half of the commands. It catches up in the next run.
+    ///   - batchSizes: The sizes of the batches of commands. The last batch has all remaining commands.
+    ///   - stoppedStage: The index of a stage to stop after half of the commands. The stage catches up in the next run.
     ///   - drains: Whether to move the clock to the end of time, and wait until all stages have reached it.
     ///   - meanwhile: Runs while the commands are sent.
-    ///   - until: Runs before the stages are stopped.
-    func live(
-        _ commands: [String], cuts: [Int], without: Int? = nil, drains: Bool,
+    ///   - beforeStop: Runs before the stages are stopped.
+    func run(
+        _ commands: [String], batchSizes: [Int], stoppingAtHalf stoppedStage: Int? = nil, drains: Bool,
         meanwhile: @escaping @Sendable (PipelineProcess) async throws -> Void = { _ in },
-        until: @Sendable (PipelineProcess) async throws -> Void = { _ in }
+        beforeStop: @Sendable (PipelineProcess) async throws -> Void = { _ in }
     ) async throws {
         let sink: PushSink = { [self] deliveries in
             largest.withLock { $0 = max($0, deliveries.reduce(0) { $0 + $1.byteCount }) }
@@ -80,10 +80,11 @@ final class VirtualPipeline: Sendable {
             defer { pipeline.stop() }
             try await pipeline.source.wait(for: "the source runs") { $0.phase == .running }
             async let watching: Void = meanwhile(pipeline)
-            try await VirtualPipeline.send(commands, to: pipeline, cuts, without: without, drains)
+            try await VirtualPipeline.send(
+                commands, to: pipeline, batchSizes, stoppingAtHalf: stoppedStage, drains)
             if drains { for host in pipeline.hosts { try await host.wait(for: "the end of time") { $0.mark >= 1 } } }
             try await watching
-            try await until(pipeline)
+            try await beforeStop(pipeline)
             pipeline.stop()
             try await group.waitForAll()
         }
@@ -92,24 +93,27 @@ final class VirtualPipeline: Sendable {
     }
 
     private static func send(
-        _ commands: [String], to pipeline: PipelineProcess, _ cuts: [Int], without: Int?, _ drains: Bool
+        _ commands: [String], to pipeline: PipelineProcess, _ batchSizes: [Int], stoppingAtHalf stoppedStage: Int?,
+        _ drains: Bool
     ) async throws {
         try await SocketThread.run(name: "producer") {
             let half = commands.count / 2
-            if let without {
-                try feed(pipeline, Array(commands[..<half]), cuts, false)
-                pipeline.hosts[without].control.stop()
+            if let stoppedStage {
+                try feed(pipeline, Array(commands[..<half]), batchSizes, false)
+                pipeline.hosts[stoppedStage].control.stop()
             }
-            try feed(pipeline, Array(commands[(without == nil ? 0 : half)...]), cuts, drains)
+            try feed(pipeline, Array(commands[(stoppedStage == nil ? 0 : half)...]), batchSizes, drains)
         }
     }
 
-    private static func feed(_ pipeline: PipelineProcess, _ commands: [String], _ cuts: [Int], _ drains: Bool) throws {
+    private static func feed(_ pipeline: PipelineProcess, _ commands: [String], _ batchSizes: [Int], _ drains: Bool)
+        throws
+    {
         let producer = try pipeline.producer("test")
         _ = try producer.greet(timeout: .seconds(30))
         var start = 0
-        for cut in cuts + [commands.count] where start < commands.count {
-            let end = min(commands.count, start + max(1, cut))
+        for size in batchSizes + [commands.count] where start < commands.count {
+            let end = min(commands.count, start + max(1, size))
             let piece = commands[start..<end].joined(separator: "\n") + "\n"
             try producer.send(Array(piece.utf8), count: end - start)
             start = end

@@ -33,7 +33,7 @@ struct CasesAgainstRuns {
         let what: Comment = "\(run.name), outcome \(outcome.sequence), \(word): \(made.expectation)\n\(made.text)"
         #expect(ofDevices.contains(word), what)
         if word == "accepted" { #expect(pushes.contains { made.expectation.hasSuffix($0) }, what) }
-        #expect(try again.events(of: again.log(.changes)).count >= made.kept, what)
+        #expect(try again.events(of: again.log(.changes)).count >= made.inputCount, what)
     }
 
     /// Runs a case. Returns its logs, and a description of each push in the words of an export.
@@ -43,7 +43,7 @@ struct CasesAgainstRuns {
         let output = Mutex<[UInt8]>([])
         _ = try await PipelineRun(
             file, data: folder.path, sources: [InputSource(path: input)],
-            writer: PushWriter { bytes in output.withLock { $0 += bytes } }, complain: { Issue.record("\($0)") }
+            writer: PushWriter { bytes in output.withLock { $0 += bytes } }, reportLine: { Issue.record("\($0)") }
         ).run()
         let pushes = try Data(output.withLock { $0 }).split(separator: UInt8(ascii: "\n")).map { line in
             let push = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])

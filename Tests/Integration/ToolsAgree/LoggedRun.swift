@@ -8,7 +8,7 @@ import TestSupport
 
 /// A pipeline, its logs and a simple reader of the logs, for comparison with the results of tools.
 ///
-/// The reader decodes events with Foundation and shares no code with the tools.
+/// The reader decodes events with Foundation, not with the JSON parser of the tools.
 struct LoggedRun: @unchecked Sendable {
     struct Event {
         let sequence: UInt64

@@ -1,8 +1,8 @@
 import JSON
 import TestSupport
 
-/// Formats JSON as other programs may: with spaces after colons and commas, with escaped letters, and with members in
-/// random order. Only `type` stays first, because a match requires it.
+/// Formats JSON as other programs may: with spaces after colons and commas, with escaped characters, and with members
+/// in random order. Only `type` stays first.
 struct OtherJSONFormat {
     private var random: Seeded
 
@@ -32,8 +32,7 @@ struct OtherJSONFormat {
         "\"" + (value.string ?? "").utf16.map { unit($0) }.joined() + "\""
     }
 
-    /// Escapes every UTF-16 unit except most ASCII letters, in the form in which Python's `json.dumps` escapes other
-    /// text.
+    /// Escapes each UTF-16 unit that is not an ASCII letter, and about one in twelve ASCII letters, as in `\u00e9`.
     private mutating func unit(_ unit: UInt16) -> String {
         let isPlain = unit < 0x80 && Character(Unicode.Scalar(UInt8(unit))).isLetter
         guard !isPlain || random.isOneIn(12) else { return String(UnicodeScalar(UInt8(unit))) }

@@ -27,7 +27,7 @@ struct RedriveAgainstPreview {
         let commands = RedriveCommands(folder: run.logs, now: .epoch)
         let lines = try plan.selected.map { String(decoding: try commands.command($0.letter), as: UTF8.self) }
         let before = try run.events(of: "outcomes").count
-        try await pipeline.live(lines, cuts: [], drains: true)
+        try await pipeline.run(lines, batchSizes: [], drains: true)
         let redriven = try run.events(of: "outcomes").dropFirst(before).filter { $0.json["redriveOf"] != nil }
         let redrivenPushes = redriven.map { event in
             let place = event.json["redriveOf"] as? [String: Any]

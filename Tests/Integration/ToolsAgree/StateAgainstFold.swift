@@ -19,7 +19,7 @@ struct StateAgainstFold {
     }
 
     /// - Parameter count: The number of random changes to compare, in addition to the end.
-    func check(_ count: Int, _ random: inout Seeded) throws {
+    func check(atRandomChanges count: Int, _ random: inout Seeded) throws {
         guard !changes.isEmpty else { return }
         for _ in 0..<count {
             let sequence = 1 + random.below(changes.count)
@@ -38,8 +38,8 @@ struct StateAgainstFold {
         }
         try check("devices", fold.devices, position) { [$0.text("user"), $0.text("device")] }
         let found = try names("subscriptions", position) { ChangesFold.subscriptionKey($0) }
-        // A subscription with `firesOnce` ends with its first match. This check ignores whether that match has come
-        // already.
+        // A subscription with `firesOnce` ends with its first match. This check ignores whether the first match has
+        // come already.
         let once = fold.once.intersection(spent)
         #expect(found.union(once) == fold.subscriptions.union(once), "\(run.name): subscriptions at \(position)")
     }

@@ -50,7 +50,7 @@ import Testing
         let folder = try Folder()
         let run = PipelineRun(
             file, data: folder.path, sources: [InputSource(path: scenario.input.path(percentEncoded: false))],
-            writer: PushWriter { _ in }, complain: { _ in })
+            writer: PushWriter { _ in }, reportLine: { _ in })
         _ = try await run.run()
         try await check(LoggedRun(scenario.testDescription, file, logs: folder.file("logs"), owner: folder), effort)
     }
@@ -64,13 +64,13 @@ import Testing
         try await Self.check(run, Effort(questionsOneIn: 60, eventsOneIn: 20, casesOneIn: nil))
     }
 
-    @Test func `tools agree on a random story`() async throws {
+    @Test func `tools agree on the logs of random commands`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let file = try PipelineFile.fiveStages()
         let pipeline = try VirtualPipeline(file)
-        let story = Story(seed: random.next(), length: Tier.rounds(60, full: 150))
-        try await pipeline.live(story.commands, cuts: [7, 1, 20, 3], drains: true)
-        let run = LoggedRun("a story", file, logs: pipeline.folderOfLogs, owner: pipeline)
+        let workload = Workload(seed: random.next(), length: Tier.rounds(60, full: 150))
+        try await pipeline.run(workload.commands, batchSizes: [7, 1, 20, 3], drains: true)
+        let run = LoggedRun("random commands", file, logs: pipeline.folderOfLogs, owner: pipeline)
         try await Self.check(run, Effort(questionsOneIn: 40, eventsOneIn: 5, casesOneIn: 40))
     }
 
@@ -81,7 +81,7 @@ import Testing
         let input = try #require(try Scenarios.all().first { $0.testDescription == Self.tour }).input
         _ = try await PipelineRun(
             file, data: folder.path, sources: [InputSource(path: input.path(percentEncoded: false))],
-            writer: PushWriter { _ in }, complain: { _ in }
+            writer: PushWriter { _ in }, reportLine: { _ in }
         ).run()
         let run = LoggedRun("with plugins", file, logs: folder.file("logs"), owner: folder)
         let named = run.recorded.path.map(\.logName)
@@ -97,9 +97,9 @@ import Testing
 
     @Test func `a redrive does what its preview says`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let story = CaseStory(seed: random.next(), length: Tier.rounds(120, full: 400))
+        let workload = TextWorkload(seed: random.next(), length: Tier.rounds(120, full: 400))
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(coalesce: "policy: none"))
-        try await pipeline.live(story.commands + Self.pushToPager, cuts: [9, 2, 30], drains: true)
+        try await pipeline.run(workload.commands + Self.pushToPager, batchSizes: [9, 2, 30], drains: true)
         let repaired = try PipelineFile.fiveStages(
             coalesce: "policy: none", transports: "{apns: {use: console}, pager: {use: console}}")
         let count = try await RedriveAgainstPreview(repaired, pipeline.folder).check()
@@ -125,7 +125,7 @@ import Testing
             try ExplainAgainstOutcomes(run).check(oneIn: effort.questionsOneIn, &random)
             try TraceUpAgainstDown(run).check(oneIn: effort.eventsOneIn, &random)
             guard run.file.stages.allSatisfy(\.command.isEmpty) else { continue }
-            try StateAgainstFold(run).check(effort.states, &random)
+            try StateAgainstFold(run).check(atRandomChanges: effort.states, &random)
             try WhatIfWithoutChange.check(run)
             guard let oneIn = effort.casesOneIn else { continue }
             try await CasesAgainstRuns(run).check(oneIn: oneIn * casesFactor, &random)

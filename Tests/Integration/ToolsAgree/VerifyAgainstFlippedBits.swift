@@ -66,7 +66,7 @@ struct VerifyAgainstFlippedBits {
             .write(InFlightJournalRecord(boot: 7, after: log.lastSequence))
         _ = CrashJournal(logDirectory: folder, of: log.identity, boot: 7)
         var positions = try ConsumerPositions(logDirectory: folder)
-        _ = positions.take(["next": 7, "dashboard": 3])
+        _ = positions.update(with: ["next": 7, "dashboard": 3])
         try positions.save()
     }
 

@@ -48,9 +48,9 @@ struct LiveServer {
     }
 
     /// Runs ``FrameClient`` with these steps. Returns the lines that it prints.
-    func frames(_ actions: String...) throws -> [String] { try frames(steps: actions) }
+    func exchangeFrames(_ actions: String...) throws -> [String] { try exchangeFrames(steps: actions) }
 
-    func frames(steps: [String]) throws -> [String] {
+    func exchangeFrames(steps: [String]) throws -> [String] {
         let script = try folder.write(FrameClient.program, to: "client.py")
         let token = try token()
         let head = [

@@ -65,7 +65,7 @@ struct WireTests {
 
     @Test func `a client with tokens has one stream until its first valid token`() async throws {
         let live = try await LiveServer()
-        let lines = try live.frames(
+        let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1 authorization=x", WireTests.body, "wait data",
             "open 3", #"body 3 {}"#, "wait settings streams=1000")
         let first = try #require(lines.first)
@@ -77,7 +77,7 @@ struct WireTests {
 
     @Test func `a stream above the limit is refused`() async throws {
         let live = try await LiveServer()
-        let lines = try live.frames(
+        let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1", "open 3", "wait reset", WireTests.body, "wait headers")
         #expect(lines.contains("reset 3 7"))
         #expect(lines.last == "headers 1 end")
@@ -92,7 +92,7 @@ struct WireTests {
         for id in stride(from: 3, through: 63, by: 2) {
             steps += ["open \(id)", "wait reset \(id)", "body \(id) \(body)"]
         }
-        let lines = try live.frames(steps: steps + [WireTests.body, "wait headers 1"])
+        let lines = try live.exchangeFrames(steps: steps + [WireTests.body, "wait headers 1"])
         #expect(lines.last == "headers 1 end")
         try await live.apns.stop()
     }
@@ -107,7 +107,7 @@ struct WireTests {
 
     @Test func `a script changes the number of streams`() async throws {
         let live = try await LiveServer(#"{"when":{"nth":2},"do":{"streams":5}}"#)
-        let lines = try live.frames(
+        let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1", WireTests.body, "wait settings streams=1000", "ack",
             "open 3", "body 3 {}", "wait settings streams=5", "ack", "wait headers 3")
         #expect(lines.last == "headers 3 end")
@@ -116,7 +116,7 @@ struct WireTests {
 
     @Test func `a client has one stream from an error until the next success`() async throws {
         let live = try await LiveServer(#"{"quirks":{"fallAfterError":true}}"#)
-        let lines = try live.frames(
+        let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1", WireTests.body, "wait settings streams=1000",
             "open 3 :path=/3/device/x", "body 3 {}", "wait settings streams=1",
             "open 5", "body 5 {}", "wait settings streams=1000")
@@ -127,7 +127,7 @@ struct WireTests {
     @Test func `a script can send GOAWAY twice`() async throws {
         let live = try await LiveServer(
             #"{"when":{"nth":2},"do":{"goaway":{"reason":"Shutdown","twice":true,"lastStream":"before"}}}"#)
-        let lines = try live.frames(
+        let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1", WireTests.body, "wait headers 1", "open 3", "body 3 {}",
             "wait closed")
         #expect(
@@ -141,7 +141,7 @@ struct WireTests {
         let live = try await LiveServer(
             #"{"when":{"nth":1},"do":{"goaway":{"text":"too many active streams","code":"REFUSED_STREAM","close":false}}}"#
         )
-        let lines = try live.frames(
+        let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1", WireTests.body, "wait headers 1", "open 3", "body 3 {}", "ping",
             "wait ping")
         #expect(lines.contains("goaway 1 7 too many active streams"))
@@ -153,7 +153,7 @@ struct WireTests {
 
     @Test func `a quirk ends the connection after several errors`() async throws {
         let live = try await LiveServer(#"{"quirks":{"goAwayAfterErrors":2}}"#)
-        let lines = try live.frames(
+        let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1 authorization=x", "body 1 {}", "wait data", "open 3 apns-priority=7",
             "body 3 {}", "wait closed")
         #expect(lines.suffix(2) == ["goaway 3 0", "closed"])
@@ -162,7 +162,7 @@ struct WireTests {
 
     @Test func `a malformed request resets only its stream`() async throws {
         let live = try await LiveServer()
-        let lines = try live.frames(
+        let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1 X-Upper=1", "body 1 {}", "wait reset", "open 3", "body 3 {}",
             "wait headers")
         #expect(lines.contains("reset 1 1"))
@@ -173,7 +173,7 @@ struct WireTests {
 
     @Test func `an answer may come before the end of the body`() async throws {
         let live = try await LiveServer(#"{"do":{"early":true}}"#)
-        let lines = try live.frames("wait settings table", "ack", "open 1", "part 1 {", "wait reset")
+        let lines = try live.exchangeFrames("wait settings table", "ack", "open 1", "part 1 {", "wait reset")
         #expect(lines.suffix(3).contains("headers 1 end"))
         #expect(lines.last == "reset 1 0")
         try await live.apns.stop()
@@ -182,7 +182,7 @@ struct WireTests {
     @Test func `a script can leave requests and PING without an answer`() async throws {
         let live = try await LiveServer(
             #"{"quirks":{"ignorePings":true}}"# + "\n" + #"{"when":{"nth":1},"do":{"silence":true}}"#)
-        let lines = try live.frames(
+        let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1", WireTests.body, "ping", "open 3", "wait reset 3")
         #expect(lines.last == "reset 3 7")
         #expect(!lines.contains("ping ack") && !lines.contains { $0.hasPrefix("headers") })
@@ -191,7 +191,7 @@ struct WireTests {
 
     @Test func `a dropped connection ends without a TLS close`() async throws {
         let live = try await LiveServer(#"{"do":{"drop":true}}"#)
-        let lines = try live.frames("wait settings table", "ack", "open 1", WireTests.body, "wait closed")
+        let lines = try live.exchangeFrames("wait settings table", "ack", "open 1", WireTests.body, "wait closed")
         #expect(lines.last == "cut")
         try await live.apns.stop()
     }

@@ -183,7 +183,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:18: stages.s.directory: is set, but the stage has no `command`"),
         BadFile(
             "wrong values under curve", stage("curve: {publicKey: short, secretKey: inline, reader: {}}"),
-            "p.yaml:3:26: stages.s.curve.publicKey: expected a Z85 key of 40 characters, found 5; "
+            "p.yaml:3:26: stages.s.curve.publicKey: expected a Z85 key of 40 characters, found 5 characters; "
                 + "keys with punctuation need quotes",
             "p.yaml:3:44: stages.s.curve.secretKey: expected the source of a secret, found a string; "
                 + "write {$file: PATH}, {$env: NAME} or {$credential: NAME}",
@@ -191,7 +191,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
                 + "known: publicKey, secretKey, upstreamKey, producers, readers"),
         BadFile(
             "a client's key", stage("curve: {publicKey: '\(key)', secretKey: {$env: K}, readers: {screen: short}}"),
-            "p.yaml:3:110: stages.s.curve.readers.screen: expected a Z85 key of 40 characters, found 5; "
+            "p.yaml:3:110: stages.s.curve.readers.screen: expected a Z85 key of 40 characters, found 5 characters; "
                 + "keys with punctuation need quotes"),
         BadFile(
             "three keys", stage("curve: {publicKey: ['\(key)', '\(key)', '\(key)'], secretKey: {$env: K}}"),

@@ -32,7 +32,7 @@ import Testing
         ("data: {mode: 0777}", "data.mode: with mode 0777 everybody could change the logs; \(hint)"),
         ("data: {modus: 0700}", "data.modus: unknown key; known: path, mode"),
     ])
-    func `an invalid mode is refused with a hint`(data: String, said: String) throws {
+    func `invalid settings of the data folder are refused`(data: String, said: String) throws {
         let error = try #require(throws: PipelineFileError.self) { try file(data) }
         #expect(error.errors.count == 1 && error.description.hasSuffix(" " + said), "\(error)")
     }

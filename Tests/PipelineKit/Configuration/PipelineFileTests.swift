@@ -186,7 +186,7 @@ import Time
         #expect(try curve.secretKey.reveal(environment: ["KEY": "k"]) == "k")
     }
 
-    @Test func `damaged text is read or refused, and never crashes`() throws {
+    @Test func `a damaged pipeline file is read or refused, and never causes a crash`() throws {
         var seeds = Seeded(3)
         let pieces = [
             "*", "&x ", "*x", ": ", "\n", "\t", "? ", "- ", "[", "}", "\"", "'", "!!int ", "|\n", "---\n", "é", "#",

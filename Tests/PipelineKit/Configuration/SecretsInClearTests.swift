@@ -59,7 +59,7 @@ import Testing
         let value = try read(record).decode(Header.self).value
         #expect(value.textInClear == nil && !value.isReadable)
         let error = try #require(throws: SettingsError.self) { try value.reveal() }
-        #expect(error.reason.contains("contained it in clear"))
+        #expect(error.reason.contains("contained the secret in clear"))
     }
 
     @Test func `each secret in clear causes a warning with its line and key`() throws {

@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `a secret's environment variable must be set`() throws {
+    @Test func `a secret whose environment variable is unset or empty is refused`() throws {
         var reader = try reader("{$env: TOKEN}")
         let secret = try reader.secret("key")
         #expect(try secret.reveal(environment: ["TOKEN": "t"]) == "t")
@@ -297,7 +297,7 @@ import Testing
     }
 
     @Test(arguments: ["../key", "/run/key", "..", "."])
-    func `a credential's name leads to no other folder`(_ name: String) throws {
+    func `a credential's name that leads out of its folder is refused`(_ name: String) throws {
         let error = #expect(throws: SettingsError.self) { try credential("'\(name)'") }
         #expect(error?.reason == "\"\(name)\" is not a file name")
     }

@@ -3,7 +3,7 @@ enum BadFrames {
     static let nested = [UInt8](repeating: UInt8(ascii: "["), count: 10_000)
 
     /// Frames that are not JSON, or that exceed the limits for JSON.
-    static let controls: [(name: String, frame: [UInt8])] = [
+    static let unparsable: [(name: String, frame: [UInt8])] = [
         ("empty", []),
         ("no JSON", Array(text: "hello?")),
         ("cut short", Array(text: #"{"type":"hel"#)),
@@ -17,7 +17,7 @@ enum BadFrames {
     ]
 
     /// JSON that is not a control frame.
-    static let types: [(name: String, frame: [UInt8])] = [
+    static let wrongTypes: [(name: String, frame: [UInt8])] = [
         ("an array", Array(text: "[]")),
         ("a number", Array(text: "17")),
         ("no type", Array(text: "{}")),

@@ -11,7 +11,7 @@ final class ControlledTime: Sendable {
     private var lead: Duration { ahead.withLock { $0 } }
 
     var wall: Instant { Instant.wall().advanced(by: lead) }
-    var time: HostTime { HostTime(wall: { self.wall }, steady: { .now + self.lead }) }
+    var time: HostTime { HostTime(wall: { self.wall }, monotonicNow: { .now + self.lead }) }
     /// Only the time of day jumps, so that no peer seems to have been silent.
     var timeOfDay: HostTime { HostTime(wall: { self.wall }) }
 }

@@ -18,9 +18,9 @@ final class FakeUpstream {
     ///
     /// - Returns: The `open` frame.
     @discardableResult
-    func opened() throws -> String {
+    func waitForOpen() throws -> String {
         while true {
-            let frames = try peer.hear()
+            let frames = try peer.receive()
             let text = String(decoding: frames[1], as: UTF8.self)
             guard text.hasPrefix(#"{"type":"open""#) else { continue }
             consumer = frames[0]
@@ -28,28 +28,29 @@ final class FakeUpstream {
         }
     }
 
-    /// Stays until the host has that many events in its log or has ended, since unread messages are lost with this socket.
-    func stay(until written: UInt64, in host: RunningHost) throws {
-        try peer.stay(for: "\(written) events or the end") {
+    /// Waits until the host has that many events in its log or has ended. Meanwhile the socket stays open, because its
+    /// end would lose the messages that the host has not read yet.
+    func wait(untilWritten written: UInt64, in host: RunningHost) throws {
+        try peer.wait(for: "\(written) events or the end") {
             host.host.control.report.last >= written || host.host.control.report.phase == .stopped
         }
     }
 
     /// Reads messages until the condition is met.
-    func stay(for what: String, until isMet: () throws -> Bool) throws { try peer.stay(for: what, until: isMet) }
+    func wait(for what: String, until isMet: () throws -> Bool) throws { try peer.wait(for: what, until: isMet) }
 
-    func say(_ frames: [UInt8]...) throws { try peer.say([consumer] + frames) }
+    func send(_ frames: [UInt8]...) throws { try peer.send([consumer] + frames) }
 
-    func say(_ frames: [[UInt8]]) throws { try peer.say([consumer] + frames) }
+    func send(_ frames: [[UInt8]]) throws { try peer.send([consumer] + frames) }
 
     /// Sends a message to a consumer that may have disconnected.
-    func sayIfConnected(_ frames: [UInt8]...) throws { _ = try peer.socket.send([consumer] + frames) }
+    func sendIfConnected(_ frames: [UInt8]...) throws { _ = try peer.socket.send([consumer] + frames) }
 
     func welcome(after: UInt64, last: UInt64, identity: LogIdentity = FakeUpstream.identity) throws {
-        try say(LinkFrame.welcome(log: "gate", identity: identity, last: last, after: after))
+        try send(LinkFrame.welcome(log: "gate", identity: identity, last: last, after: after))
     }
 
-    func batch(_ first: UInt64, _ count: Int, _ lines: String) throws {
-        try say(LinkFrame.batch(first: first, count: count, now: Instant(microseconds: 1)), Array(text: lines))
+    func sendBatch(first: UInt64, count: Int, _ lines: String) throws {
+        try send(LinkFrame.batch(first: first, count: count, now: Instant(microseconds: 1)), Array(text: lines))
     }
 }

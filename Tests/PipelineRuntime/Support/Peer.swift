@@ -22,16 +22,16 @@ final class Peer {
         return peer
     }
 
-    func say(_ frames: [UInt8]...) throws { try say(frames) }
+    func send(_ frames: [UInt8]...) throws { try send(frames) }
 
-    func say(_ frames: [[UInt8]]) throws {
+    func send(_ frames: [[UInt8]]) throws {
         guard try socket.send(frames) == .sent else { throw HostTestError("no connection to send on") }
     }
 
     private var copies: [[UInt8]] { (0..<message.count).map(message.bytes(at:)) }
 
     /// Waits for the next message.
-    func hear(within limit: Duration = .seconds(10)) throws -> [[UInt8]] {
+    func receive(within limit: Duration = .seconds(10)) throws -> [[UInt8]] {
         let end = ContinuousClock.now + limit
         while .now < end {
             _ = try poller.poll(timeoutMilliseconds: 100)
@@ -44,9 +44,9 @@ final class Peer {
     ///
     /// - Parameters:
     ///   - what: The condition in words.
-    ///   - heard: Called with each message that is read.
-    func stay(
-        for what: String = "the condition", until isMet: () throws -> Bool, heard: ([[UInt8]]) -> Void = { _ in }
+    ///   - onMessage: Called with each message that is read.
+    func wait(
+        for what: String = "the condition", until isMet: () throws -> Bool, onMessage: ([[UInt8]]) -> Void = { _ in }
     ) throws {
         let end = ContinuousClock.now + .seconds(30)
         var isDone = false
@@ -54,15 +54,15 @@ final class Peer {
             guard .now < end else { throw HostTestError("timed out waiting for \(what)") }
             isDone = try isMet()
             _ = try poller.poll(timeoutMilliseconds: isDone ? 0 : 20)
-            if try socket.receive(into: message, wait: false) == .received { heard(copies) }
+            if try socket.receive(into: message, wait: false) == .received { onMessage(copies) }
         }
     }
 
     /// Waits for the next message whose control frame is of that type, and returns that frame's text.
-    func hear(_ type: String, within limit: Duration = .seconds(10)) throws -> String {
+    func receive(_ type: String, within limit: Duration = .seconds(10)) throws -> String {
         let end = ContinuousClock.now + limit
         while .now < end {
-            for frame in try hear(within: limit) {
+            for frame in try receive(within: limit) {
                 let text = String(decoding: frame, as: UTF8.self)
                 if text.hasPrefix("{\"type\":\"\(type)\"") { return text }
             }

@@ -7,6 +7,7 @@ import Time
 /// A source that accepts every event with a whole number `n`.
 struct Gate: Stage {
     struct Settings: PluginSettings {
+        /// The host uses `door`. The stage reads the key so that it is not reported as unknown.
         init(from settings: inout SettingsReader) throws(SettingsError) { _ = try settings.optionalString("door") }
     }
 
@@ -47,7 +48,8 @@ struct Relay: Stage {
     }
 }
 
-/// Passes every fifth event on. After a restart, it gets its count only from a snapshot or from its input.
+/// Passes every fifth event on. Its own log does not show the count, so after a restart the count must come from a
+/// snapshot or from the input.
 struct Fifth: Stage {
     struct Settings: PluginSettings { init(from settings: inout SettingsReader) throws(SettingsError) {} }
 
@@ -69,13 +71,13 @@ struct Fifth: Stage {
     }
 }
 
-/// Counts its events. Its very first snapshot blocks until a test releases it.
+/// Passes every event on and counts the events. Its very first snapshot blocks until a test releases it.
 struct Sluggish: Stage {
     struct Settings: PluginSettings { init(from settings: inout SettingsReader) throws(SettingsError) {} }
 
     static let kind = "sluggish"
     static let snapshotVersion: Int? = 1
-    static let first = HeldUp()
+    static let firstSnapshot = FirstCallBlock()
     private var count = 0
 
     init(_ settings: Settings, context: StageContext) throws(SettingsError) {}
@@ -86,7 +88,7 @@ struct Sluggish: Stage {
     }
 
     func snapshot(into snapshot: inout SnapshotWriter) {
-        Sluggish.first.take()
+        Sluggish.firstSnapshot.blockFirstCall()
         snapshot.write(count)
     }
 
@@ -95,16 +97,17 @@ struct Sluggish: Stage {
     }
 }
 
-/// Blocks the first caller only.
-final class HeldUp: Sendable {
+/// Blocks the first caller until a test releases it. Other callers are not blocked.
+final class FirstCallBlock: Sendable {
     private let state = Mutex((begun: 0, ended: 0))
     private let gate = DispatchSemaphore(value: 0)
 
     /// Whether a caller is blocked.
-    var isUnderWay: Bool { state.withLock { $0.begun > 0 && $0.ended == 0 } }
-    var isOver: Bool { state.withLock { $0.ended > 0 } }
+    var isBlocking: Bool { state.withLock { $0.begun > 0 && $0.ended == 0 } }
+    /// Whether the first caller was blocked and has been released.
+    var hasEnded: Bool { state.withLock { $0.ended > 0 } }
 
-    func take() {
+    func blockFirstCall() {
         let isFirst = state.withLock { state in
             state.begun += 1
             return state.begun == 1
@@ -114,7 +117,7 @@ final class HeldUp: Sendable {
         state.withLock { $0.ended = 1 }
     }
 
-    func goOn() { gate.signal() }
+    func release() { gate.signal() }
 }
 
 extension Registry {

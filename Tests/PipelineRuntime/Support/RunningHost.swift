@@ -35,7 +35,7 @@ final class RunningHost: Sendable {
         try await wait(for: "\(count) events") { $0.last >= count }
     }
 
-    /// - Throws: The host's error, if it has ended before.
+    /// - Throws: The host's error, if the host has ended before the condition was met.
     func wait(for what: String, until condition: @escaping @Sendable (HostReport) -> Bool) async throws {
         do { try await host.wait(for: what, until: condition) } catch {
             if host.control.report.phase == .stopped { try await running.value }
@@ -50,7 +50,7 @@ final class RunningHost: Sendable {
 
     /// Waits for the host to end by itself.
     ///
-    /// - Returns: The host's error. Nil if it ended without an error.
+    /// - Returns: The host's error. Nil if the host ended without an error.
     func failure() async -> (any Error)? {
         do { try await running.value } catch { return error }
         return nil

@@ -7,12 +7,12 @@ import Time
 
 @testable import PipelineRuntime
 
-/// Loses every twentieth event of its output.
-struct ForgetfulDeliver: Stage {
+/// A deliver stage that loses every twentieth event of its output.
+struct OutcomeLosingDeliver: Stage {
     static let kind = DeliverStage.kind
     static let writes = DeliverStage.writes
     private var stage: DeliverStage
-    private var said = 0
+    private var produced = 0
 
     init(_ settings: DeliverSettings, context: StageContext) throws(SettingsError) {
         stage = try DeliverStage(settings, context: context)
@@ -49,14 +49,14 @@ struct ForgetfulDeliver: Stage {
     private mutating func pass(_ inner: inout Outbox, to out: inout Outbox) {
         for delivery in inner.takeDeliveries() { out.deliver(delivery) }
         for line in Lines(inner.lines) {
-            said += 1
-            if said % 20 != 0 { out.append { $0.append(line) } }
+            produced += 1
+            if produced % 20 != 0 { out.append { $0.append(line) } }
         }
     }
 }
 
-/// Uses the wall clock instead of the times in its input.
-struct ImpatientCoalesce: Stage {
+/// A coalesce stage that uses the wall clock instead of the times in its input.
+struct WallClockCoalesce: Stage {
     @TaskLocal static var wall: @Sendable () -> Instant = { Instant.wall() }
 
     static let kind = CoalesceStage.kind
@@ -78,7 +78,7 @@ struct ImpatientCoalesce: Stage {
     mutating func proceed(at now: Instant, into out: inout Outbox) { stage.proceed(at: now, into: &out) }
 }
 
-/// Passes some batches on twice, like a link without a check for repeated batches.
+/// An inlet that passes some batches on twice, like a link without a check for repeated batches.
 final class RepeatingInlet: StageInlet {
     private let link: LinkClient
     private var batches = 0
@@ -89,7 +89,7 @@ final class RepeatingInlet: StageInlet {
 
     var socket: any MessageSocket { link.socket }
     var endpoint: String { link.endpoint }
-    var patience: Duration { link.patience }
+    var pollTimeout: Duration { link.pollTimeout }
     var refusedFrames: Int { link.refusedFrames }
     var upstreamFirst: UInt64 { link.upstreamFirst }
     var firstNeeded: UInt64? {

@@ -5,26 +5,26 @@ import PipelineRuntime
 
 /// A pipeline that is broken on purpose. The simulation must detect it.
 enum Canary: String, CaseIterable, Sendable {
-    /// The deliver stage loses some outcomes.
+    /// The deliver stage loses some of its events, such as outcomes.
     case lostOutcome
     /// A link passes some batches on twice.
     case repeatedBatch
     /// The coalesce stage uses the machine's clock.
-    case impatientTimer
+    case wallClock
 
     /// The beginning of the problem that the simulation must report.
     var finding: String {
         switch self {
         case .lostOutcome: "conservation: outcome"
-        case .repeatedBatch, .impatientTimer: "replay of notifications"
+        case .repeatedBatch, .wallClock: "replay of notifications"
         }
     }
 
     var registry: Registry {
         switch self {
-        case .lostOutcome: .simulated.with(ForgetfulDeliver.self)
+        case .lostOutcome: .simulated.replacing(with: OutcomeLosingDeliver.self)
         case .repeatedBatch: .simulated
-        case .impatientTimer: .simulated.with(ImpatientCoalesce.self)
+        case .wallClock: .simulated.replacing(with: WallClockCoalesce.self)
         }
     }
 

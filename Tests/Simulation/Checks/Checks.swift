@@ -29,19 +29,19 @@ struct Checks {
         }
     }
 
-    /// The log of changes must contain each producer's lines once, in order, and no other events.
+    /// The log of changes must contain the expected events of each producer once, in order, and no other events.
     private mutating func checkAcceptance() throws {
-        var left = world.producers.map { $0.load.good[...] }
+        var left = world.producers.map { $0.load.expectedEvents[...] }
         for (index, event) in try LogLines.read(directory(world.file.sourceStage)).enumerated() {
             let sender = left.firstIndex { $0.first.map { event.hasPrefix($0.dropLast()) } ?? false }
             guard let sender else {
-                problems.append("change \(index + 1) is not the next line of any producer: \(event)")
+                problems.append("change \(index + 1) is not the next expected event of any producer: \(event)")
                 return
             }
             left[sender].removeFirst()
         }
         for (producer, missing) in zip(world.producers, left) where !missing.isEmpty {
-            problems.append("\(producer.name): \(missing.count) lines are lost, from \(missing[missing.startIndex])")
+            problems.append("\(producer.name): \(missing.count) events are lost, from \(missing[missing.startIndex])")
         }
     }
 
@@ -50,7 +50,8 @@ struct Checks {
         let stages = world.file.stagesInOrder
         let changes = try LogLines.read(directory(stages[0]))
         let expected = changes.indices.filter {
-            PickyMatch.rejects(changes[$0].hasPrefix("{\"type\":\"record.save\"") ? "record.save" : "", UInt64($0 + 1))
+            RejectingMatch.rejects(
+                changes[$0].hasPrefix("{\"type\":\"record.save\"") ? "record.save" : "", UInt64($0 + 1))
         }.map { $0 + 1 }
         let letters = try LogLines.read(directory(stages[1]) + ".dead-letters")
         let key = "\"log\":\"changes\",\"sequence\":"
@@ -74,7 +75,8 @@ struct Checks {
             guard let upstream = world.file.upstream(of: stage), let type = Registry.simulated.stages[stage.kind] else {
                 continue
             }
-            let replay = try Replayed(stage, type, from: directory(upstream), directory(stage))
+            let replay = try ReplayCheck(
+                stage, type, upstreamLog: directory(upstream), ownLog: directory(stage))
             if let difference = replay.difference { problems.append("replay of \(stage.logName): \(difference)") }
         }
     }

@@ -17,10 +17,12 @@ struct Conservation {
         var type: String
         var user: String
         var device: String?
+        /// The notification's ID, its user and its subscription.
         var key: String
         var numbers: [String: UInt64]
         var answer: TransportAnswer?
         var reason: String?
+        /// When the device was registered, in events about its retirement.
         var registered: String?
         var apnsID: String
 
@@ -92,7 +94,7 @@ struct Conservation {
             guard let answer = event.answer else { continue }
             if let receipt = answer.receipt { receipts[answer.id, default: []].insert(receipt) }
             guard event.type.hasSuffix("outcome") else { continue }
-            let mayRepeat = tally.mayRepeat(answer.id, receipts[answer.id, default: []])
+            let mayRepeat = tally.mayRepeat(answer.id, recordedReceipts: receipts[answer.id, default: []])
             if mayRepeat, !answer.mayRepeat {
                 problems.append("repeats: \(answer.id) was sent twice, but its outcome does not say so")
             }
@@ -102,7 +104,7 @@ struct Conservation {
     }
 
     /// The reason in the host's own answer for a transport whose process has ended.
-    private static let lost = "its answer was lost"
+    private static let lostAnswer = "its answer was lost"
 
     /// Each retired device must have one notice.
     private mutating func checkNotices() {
@@ -116,7 +118,7 @@ struct Conservation {
         let records = Set(
             changes.indices.filter { index in
                 let type = changes[index].type
-                return type.hasPrefix("record.") && !PickyMatch.rejects(type, UInt64(index + 1))
+                return type.hasPrefix("record.") && !RejectingMatch.rejects(type, UInt64(index + 1))
             }.map { UInt64($0 + 1) })
         let matched = Set(matches.filter { $0.type == "match" }.compactMap { $0.numbers["change"] })
         let unmatched = matches.filter { $0.type == "not_matched" }
@@ -159,21 +161,22 @@ struct Conservation {
             default: continue
             }
         }
-        checkEnds(expected)
+        checkEnds()
         checkArrivals(expected)
     }
 
-    /// Each push and device with an attempt must have one outcome.
-    private mutating func checkEnds(_ expected: [String]) {
+    /// No push may have two outcomes at a device, and each push and device with an attempt must have an outcome.
+    private mutating func checkEnds() {
         let ends = outcomes.filter { $0.type == "outcome" }.map(\.place)
         if Set(ends).count != ends.count { problems.append("conservation: outcome twice for one push and device") }
         let mentioned = Set(outcomes.filter { $0.type == "attempt" }.map(\.place))
         for place in mentioned.subtracting(ends).sorted() {
-            problems.append("conservation: outcome missing for \(place), which waits")
+            problems.append("conservation: outcome missing for \(place), which has an attempt")
         }
     }
 
-    /// Each push must have an outcome or an attempt at every device, except at devices that were retired.
+    /// Each push must have an outcome or an attempt at every device, except at devices that were retired, and none at
+    /// other devices.
     private mutating func checkArrivals(_ expected: [String]) {
         let places = outcomes.filter { $0.type == "outcome" || $0.type == "attempt" }.map(\.place)
         let retired = Set(outcomes.filter { $0.type == "device.retired" }.map { "\($0.user) \($0.device ?? "")" })
@@ -196,7 +199,7 @@ struct Conservation {
 
     /// Each recorded outcome must be the last answer of the transport, and every sent push must be recorded.
     private mutating func checkAnswers(_ transports: SimulatedTransports) {
-        let (given, sent) = (transports.given, transports.sent)
+        let (given, sent) = (transports.lastAnswers, transports.sent)
         var recorded: [Delivery.ID: Event] = [:]
         for event in outcomes where event.type == "outcome" || event.answer != nil {
             let id = event.answer?.id ?? Delivery.ID(push: event.numbers["push"] ?? 0, device: event.device ?? "")
@@ -209,10 +212,10 @@ struct Conservation {
         // an answer if a newer push replaced it. The host itself answers for a transport whose process has ended. And
         // no transport answers for a push that was withdrawn.
         for (id, event) in recorded
-        where event.answer != nil && event.reason != Self.lost && !event.isWithdrawn {
+        where event.answer != nil && event.reason != Self.lostAnswer && !event.isWithdrawn {
             let answer = given[id]
             if event.answer?.outcome != answer?.outcome || event.reason != answer?.reason {
-                problems.append("conservation: the outcome of \(id) is not what its transport said")
+                problems.append("conservation: the outcome of \(id) is not the last answer of its transport")
             }
         }
         for (id, event) in recorded where event.answer == nil && given[id]?.isUnderWay == true {

@@ -6,7 +6,7 @@ struct RepeatTally: Sendable {
     private var sendings: [Delivery.ID: Set<String>] = [:]
     private var repeated: Set<Delivery.ID> = []
     private var doubted: Set<Delivery.ID> = []
-    /// Whether only pushes that were sent twice may be marked as repeated.
+    /// Whether only the outcomes of pushes that were sent twice may say that the push may repeat.
     var isExact = true
 
     mutating func noteSending(of id: Delivery.ID, _ receipt: String) { sendings[id, default: []].insert(receipt) }
@@ -16,8 +16,10 @@ struct RepeatTally: Sendable {
 
     func isDoubted(_ id: Delivery.ID) -> Bool { doubted.contains(id) }
 
+    /// Whether the outcome of a push must say that the push may repeat.
+    ///
     /// - Parameter recorded: The receipts of the push's recorded answers.
-    func mayRepeat(_ id: Delivery.ID, _ recorded: Set<String>) -> Bool {
+    func mayRepeat(_ id: Delivery.ID, recordedReceipts recorded: Set<String>) -> Bool {
         !sendings[id, default: []].isSubset(of: recorded) || repeated.contains(id)
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 
 /// Compares the state of a running stage with the state that ``SnapshotMaker`` builds from the logs.
 protocol FoldableWork {
-    /// Both states in snapshot form; nil while the stage is working.
+    /// Both states in snapshot form; nil while the stage is working, or if the upstream's log cannot be read.
     func states() throws -> (live: [UInt8], folded: [UInt8])?
 }
 

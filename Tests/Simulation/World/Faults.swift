@@ -4,7 +4,7 @@ import Synchronization
 enum Fault: String, CaseIterable, Sendable {
     case processKilled = "process killed between turns"
     case killedInACall = "process killed inside a call"
-    case stepTorn = "process ended in the middle of an event's or a wake's outputs"
+    case outputsCut = "process ended in the middle of an event's or a wake's outputs"
     case stopped = "process stopped and started"
     case powerCut = "power cut"
     case bytesLost = "bytes lost with the power"
@@ -29,13 +29,13 @@ enum Fault: String, CaseIterable, Sendable {
     case snapshotDamaged = "snapshot damaged"
     case snapshotForeign = "snapshot of another log"
     case pushRepeated = "push sent again"
-    case pushLate = "push still under way when its window ended"
-    case lateAnswered = "push under way answered without a query"
-    case lateRepeated = "push under way when its process died"
+    case pushLate = "push still in flight when its window ended"
+    case lateAnswered = "push in flight answered without a query"
+    case lateRepeated = "push in flight sent again by another process or transport"
     case pushDeferred = "push deferred by its transport"
     case appStopped = "app refused by its transport"
     case addressGone = "token refused by its transport"
-    case backendInTrouble = "notice of a retired device failed"
+    case noticeFailed = "notice of a retired device failed"
 }
 
 /// Counts how often each fault happened.

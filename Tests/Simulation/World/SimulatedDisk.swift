@@ -10,8 +10,8 @@ final class SimulatedDisk: Sendable {
         var durable: [String: Int] = [:]
         /// Whether some calls fail.
         var isFaulty = true
-        /// How many more calls fail because the disk is full.
-        var fullFor = 0
+        /// How many of the next writes fail because the disk is full.
+        var writesUntilRoom = 0
     }
 
     let faults: FaultCounts
@@ -24,9 +24,9 @@ final class SimulatedDisk: Sendable {
 
     var isFaulty: Bool { state.withLock { $0.isFaulty } }
 
-    func calm() { state.withLock { ($0.isFaulty, $0.fullFor) = (false, 0) } }
+    func stopFaults() { state.withLock { ($0.isFaulty, $0.writesUntilRoom) = (false, 0) } }
 
-    /// Removes or zeroes bytes at the end of each file in a folder, but no synced bytes.
+    /// Removes or zeroes unsynced bytes at the end of the files in a folder.
     func losePower(under folder: String) throws {
         for (path, durable) in state.withLock({ $0.durable }).sorted(by: { $0.key < $1.key })
         where path.hasPrefix(folder + "/") {
@@ -40,7 +40,7 @@ final class SimulatedDisk: Sendable {
         guard size > durable else { return }
         let (kept, isZeroed) = state.withLock { state in
             guard state.random.isOneIn(3) else { return (durable + state.random.below(size - durable + 1), false) }
-            // The system writes pages. So the missing part begins with a page, or after the last sync.
+            // The system writes pages. So the zeroed part begins at a page boundary or after the last synced byte.
             let pages = stride(from: (durable / 4096 + 1) * 4096, to: size, by: 4096)
             return (state.random.one(of: [durable] + pages), true)
         }

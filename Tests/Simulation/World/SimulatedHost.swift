@@ -12,11 +12,12 @@ final class SimulatedHost {
     private(set) var process: SimulatedProcess
     private(set) var restarts = 0
     private unowned let world: World
-    private var life: Life?
+    private var running: RunningHost?
     private var startAt = Duration.zero
     private var boot: UInt64 = 1
 
-    private struct Life {
+    /// What exists only while the host is up.
+    private struct RunningHost {
         var host: StageHost
         var work: any HostWork
         var dispatcher: TransportDispatcher
@@ -29,20 +30,20 @@ final class SimulatedHost {
         process = SimulatedProcess(world.disk, world.time)
     }
 
-    var isUp: Bool { life != nil }
-    var report: HostReport? { life?.host.control.report }
-    var log: EventLogWriter? { life?.work.outlet.log }
-    var isIdle: Bool { life?.work.isIdle ?? false }
+    var isUp: Bool { running != nil }
+    var report: HostReport? { running?.host.control.report }
+    var log: EventLogWriter? { running?.work.outlet.log }
+    var isIdle: Bool { running?.work.isIdle ?? false }
 
-    /// Runs the host's loop once, or restarts a host that is down when it is due.
-    func turn() {
-        guard let life else { return startIfDue() }
+    /// Runs the host's loop once. If the host is down, starts it when its start is due.
+    func runOnce() {
+        guard let running else { return startIfDue() }
         process.runQueues()
-        world.transports.answer(process, life.dispatcher)
+        world.transports.giveAnswers(of: process, to: running.dispatcher)
         do {
-            let loop = HostLoop(plan: life.host.plan, control: life.host.control, endpoint: stage.bind)
-            let hasInput = life.work.wantsInput && life.sockets.hasInput
-            _ = try loop.turn(life.work, hasRequests: life.sockets.hasRequests, hasInput: hasInput)
+            let loop = HostLoop(plan: running.host.plan, control: running.host.control, endpoint: stage.bind)
+            let hasInput = running.work.wantsInput && running.sockets.hasInput
+            _ = try loop.runTurn(running.work, hasRequests: running.sockets.hasRequests, hasInput: hasInput)
         } catch {
             fail(error)
         }
@@ -53,39 +54,40 @@ final class SimulatedHost {
         guard startAt <= world.time.elapsed else { return }
         process = SimulatedProcess(world.disk, world.time)
         restarts += 1
-        do { life = try start() } catch { fail(error) }
+        do { running = try start() } catch { fail(error) }
         if process.isDead { dieInACall() }
     }
 
-    private func start() throws -> Life {
+    private func start() throws -> RunningHost {
         var surroundings = HostSurroundings(registry: world.registry, context: world.context)
         (surroundings.time, surroundings.calls) = (world.time.host, process.calls)
         surroundings.time.boot = { [boot] in boot }
         surroundings.partBytes = world.partBytes
         let host = try StageHost(stage, of: world.file, in: surroundings)
         let routes = stage.kind == "deliver" ? world.transports.routes(of: process) : [:]
-        let dispatcher = TransportDispatcher(routes: routes, steady: world.time.host.steady)
+        let dispatcher = TransportDispatcher(routes: routes, monotonicNow: world.time.host.monotonicNow)
         let sockets = HostEnds(host.plan, world)
         guard let work = try host.work(over: sockets, dispatcher) else {
             throw SimulationError("no stage \(stage.kind)")
         }
         let upstream = world.file.upstream(of: stage)?.logName ?? ""
-        if UnfinishedStep(work.outlet.log.cursor, of: upstream) != nil { world.faults.note(.stepTorn) }
-        return Life(host: host, work: work, dispatcher: dispatcher, sockets: sockets)
+        if UnfinishedStep(work.outlet.log.cursor, of: upstream) != nil { world.faults.note(.outputsCut) }
+        return RunningHost(host: host, work: work, dispatcher: dispatcher, sockets: sockets)
     }
 
-    /// Ends the host after an error, which is a problem unless a fault was simulated.
+    /// Ends the host after an error. The error is a problem unless a simulated fault hit the process.
     private func fail(_ error: any Error) {
         if !process.hasFailed { world.problems.append("\(stage.name) ended by itself: \(error)") }
         crash()
     }
 
+    /// Ends the host as SIGKILL does. It starts again after a random time.
     func crash() {
         process.die()
         world.transports.forget(process)
-        life?.sockets.close()
-        life = nil
-        if world.disk.isFaulty { world.snapshots.disturb(stage.logName) }
+        running?.sockets.close()
+        running = nil
+        if world.disk.isFaulty { world.snapshots.disturbSnapshot(of: stage.logName) }
         startAt = world.time.elapsed + .milliseconds(20 + world.random.below(800))
     }
 
@@ -102,21 +104,21 @@ final class SimulatedHost {
 
     /// How the state from the logs differs from the stage's state. Nil if they are equal or cannot be compared.
     ///
-    /// - Parameter seen: Called if the states could be compared.
-    func differenceFromFold(_ seen: () -> Void) -> String? {
+    /// - Parameter onComparison: Called if the states could be compared.
+    func differenceFromFold(_ onComparison: () -> Void) -> String? {
         do {
-            guard let (live, folded) = try (life?.work as? any FoldableWork)?.states() else { return nil }
-            seen()
+            guard let (live, folded) = try (running?.work as? any FoldableWork)?.states() else { return nil }
+            onComparison()
             return live == folded ? nil : "a state of \(folded.count) bytes, but the stage has one of \(live.count)"
         } catch { return "\(error)" }
     }
 
     /// Stops the host as SIGTERM does, if the host is idle.
     func stop() {
-        guard let life, life.work.isIdle else { return }
-        life.host.control.stop()
+        guard let running, running.work.isIdle else { return }
+        running.host.control.stop()
         world.faults.note(.stopped)
-        do { try life.work.finish() } catch { fail(error) }
+        do { try running.work.finish() } catch { fail(error) }
         if process.isDead { dieInACall() } else { crash() }
     }
 }
@@ -153,7 +155,7 @@ final class HostEnds: HostConnections {
         let socket = world.network.dealer()
         inlet = socket
         let link = try LinkClient(
-            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, steady: plan.time.steady)
+            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, monotonicNow: plan.time.monotonicNow)
         return world.canary?.inlet(link, of: plan.stage) ?? link
     }
 

@@ -37,8 +37,8 @@ final class SimulatedNetwork {
         return dealer
     }
 
-    /// Reconnects clients, and breaks some connections.
-    func turn() {
+    /// Breaks some connections, and reconnects clients.
+    func update() {
         for dealer in dealers {
             if isFaulty, random.isOneIn(500), dealer.connection != nil {
                 faults.note(.connectionLost)
@@ -68,8 +68,8 @@ final class SimulatedNetwork {
 
     /// Loses messages in flight, except the first few.
     private func lose(_ inbox: inout [Message], of connection: SimulatedConnection) {
-        let flying = inbox.indices.filter { inbox[$0].connection === connection && inbox[$0].due > time.elapsed }
-        let lost = flying.dropFirst(random.below(flying.count + 1))
+        let inFlight = inbox.indices.filter { inbox[$0].connection === connection && inbox[$0].due > time.elapsed }
+        let lost = inFlight.dropFirst(random.below(inFlight.count + 1))
         for index in lost.reversed() { inbox.remove(at: index) }
         faults.note(.messagesLost, lost.count)
     }
@@ -85,17 +85,19 @@ final class SimulatedNetwork {
         dealers.removeAll { $0 === dealer }
     }
 
-    /// When a message that is sent now will arrive, but not before earlier messages.
-    func arrival(after last: Duration) -> Duration {
+    /// When a message that is sent now will arrive.
+    ///
+    /// - Parameter previous: When the previous message of the connection arrives. The result is not earlier.
+    func arrival(notBefore previous: Duration) -> Duration {
         var delay = Duration.microseconds(random.below(3_000))
         if isFaulty, random.isOneIn(150) {
             faults.note(.slowMessage)
             delay = .milliseconds(50 + random.below(400))
         }
-        return max(last, time.elapsed + delay)
+        return max(previous, time.elapsed + delay)
     }
 
-    /// Shortens the last frame of some messages with two frames, such as batches.
+    /// Shortens the last frame of some messages that have two frames, such as batches.
     func cut(_ frames: [[UInt8]]) -> [[UInt8]] {
         guard isFaulty, frames.count == 2, let body = frames.last, !body.isEmpty, random.isOneIn(120) else {
             return frames
@@ -151,7 +153,7 @@ final class SimulatedRouter: MessageSocket {
         guard let dealer = dealers.values.first(where: { $0.connection?.peer == frames[0] }),
             let connection = dealer.connection
         else { return .unreachable }
-        let due = network.arrival(after: connection.lastToDealer)
+        let due = network.arrival(notBefore: connection.lastToDealer)
         connection.lastToDealer = due
         dealer.inbox.append(
             SimulatedNetwork.Message(due: due, connection: connection, frames: network.cut(Array(frames.dropFirst()))))
@@ -183,7 +185,7 @@ final class SimulatedDealer: MessageSocket {
 
     func send(_ frames: [[UInt8]], wait: Bool) throws(ZMQError) -> ZMQSendResult {
         guard let connection else { return .full }
-        let due = network.arrival(after: connection.lastToRouter)
+        let due = network.arrival(notBefore: connection.lastToRouter)
         connection.lastToRouter = due
         connection.router.inbox.append(
             SimulatedNetwork.Message(due: due, connection: connection, frames: frames))

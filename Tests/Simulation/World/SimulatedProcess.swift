@@ -66,19 +66,19 @@ final class SimulatedProcess: Sendable {
         calls.write = { self.write($0, $1, $2, $3) }
         calls.sync = { self.sync($0) }
         calls.truncate = { descriptor, size in
-            guard self.mayCall() else { return failed(EIO) }
+            guard self.countCall() else { return failed(EIO) }
             self.disk.noteSize(Int(size), of: descriptor)
             return ftruncate(descriptor, size)
         }
         calls.rename = { from, to in
-            guard self.mayCall() else { return failed(EIO) }
+            guard self.countCall() else { return failed(EIO) }
             self.disk.noteRename(String(cString: from), String(cString: to))
             return rename(from, to)
         }
-        calls.open = { self.mayCall() ? open($0, $1, 0o644) : failed(EIO) }
-        calls.unlink = { self.mayCall() ? unlink($0) : failed(EIO) }
-        calls.makeFolder = { self.mayCall() ? mkdir($0, 0o755) : failed(EIO) }
-        calls.syncAll = { _ in self.mayCall() ? 0 : failed(EIO) }
+        calls.open = { self.countCall() ? open($0, $1, 0o644) : failed(EIO) }
+        calls.unlink = { self.countCall() ? unlink($0) : failed(EIO) }
+        calls.makeFolder = { self.countCall() ? mkdir($0, 0o755) : failed(EIO) }
+        calls.syncAll = { _ in self.countCall() ? 0 : failed(EIO) }
         calls.makeQueue = { SimulatedQueue(self) }
         calls.makeBackgroundQueue = { SimulatedQueue(self) }
         calls.backgroundShare = nil
@@ -122,7 +122,8 @@ final class SimulatedProcess: Sendable {
         }
     }
 
-    private func mayCall() -> Bool {
+    /// Counts a system call. False if the process is dead or dies in this call.
+    private func countCall() -> Bool {
         if case .die = verdict(nil) { return false }
         return true
     }
@@ -191,13 +192,13 @@ extension SimulatedDisk {
     fileprivate func failureOfWrite() -> Fault? {
         state.withLock { state in
             guard state.isFaulty else { return nil }
-            if state.fullFor > 0 {
-                state.fullFor -= 1
+            if state.writesUntilRoom > 0 {
+                state.writesUntilRoom -= 1
                 return .diskFull
             }
             switch state.random.below(700) {
             case 0:
-                state.fullFor = state.random.below(3)
+                state.writesUntilRoom = state.random.below(3)
                 return .diskFull
             case 1: return .writeFailed
             case 2..<22: return .shortWrite

@@ -2,18 +2,18 @@ import TestSupport
 
 @testable import PipelineRuntime
 
-/// Sends numbered lines through the real ``Producer``, and sends all of them again after a kill.
+/// Sends numbered lines through the real ``Producer``. After a kill, sends all earlier lines again.
 final class SimulatedProducer {
     let name: String
-    let load: Load
+    let load: ProducerLoad
     private unowned let world: World
     private var socket: SimulatedDealer
     private var producer: Producer
     private var sent = 0
-    /// The last line that was answered.
+    /// The number of the last line that was answered.
     private(set) var answered: UInt64 = 0
 
-    init(_ name: String, _ load: Load, in world: World) throws {
+    init(_ name: String, _ load: ProducerLoad, in world: World) throws {
         self.name = name
         self.load = load
         self.world = world
@@ -30,28 +30,29 @@ final class SimulatedProducer {
             socket,
             try Producer(
                 socket, endpoint: door, name: name, secret: "the secret of producer \(name)",
-                steady: world.time.host.steady)
+                monotonicNow: world.time.host.monotonicNow)
         )
     }
 
     private func listen() {
-        producer.onAnswer = { [weak self] answer in self?.take(answer) }
+        producer.onAnswer = { [weak self] answer in self?.check(answer) }
     }
 
-    private func take(_ answer: Producer.Answer) {
+    private func check(_ answer: Producer.Answer) {
         answered = max(answered, answer.through)
-        for refusal in answer.refusals where !load.bad.contains(Int(refusal.line)) {
+        for refusal in answer.refusals where !load.refusedLines.contains(Int(refusal.line)) {
             world.problems.append("\(name): line \(refusal.line) was refused: \(refusal.reason)")
         }
     }
 
-    func send(_ count: Int) throws {
+    /// Sends the next `count` lines, or fewer at the end of the load.
+    func sendLines(_ count: Int) throws {
         let piece = load.lines[sent..<min(sent + count, load.lines.count)]
         sent += piece.count
         try producer.send(Array((piece.joined(separator: "\n") + "\n").utf8), count: piece.count)
     }
 
-    func turn() throws { try producer.turn() }
+    func runOnce() throws { try producer.work() }
 
     func killAndStartAgain() throws {
         socket.close()

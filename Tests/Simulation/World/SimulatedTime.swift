@@ -24,5 +24,5 @@ final class SimulatedTime: Sendable {
 
     func setWall(by shift: Duration) { state.withLock { $0.wall = $0.wall.advanced(by: shift) } }
 
-    var host: HostTime { HostTime(wall: { self.wall }, steady: { self.start + self.elapsed }) }
+    var host: HostTime { HostTime(wall: { self.wall }, monotonicNow: { self.start + self.elapsed }) }
 }

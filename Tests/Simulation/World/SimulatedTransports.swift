@@ -10,20 +10,20 @@ import Time
 final class SimulatedTransports: Sendable {
     /// Pushes that are answered together.
     fileprivate struct Window {
-        var life: Life
+        var instance: Instance
         var due: Duration
         var pushes: [(delivery: Delivery, receipt: String)]
-        /// Whether the first answer to these pushes was "under way", and the final answer comes at ``due``.
-        var isLate = false
+        /// Whether the first answer said that these pushes are still in flight. Their final answer comes at ``due``.
+        var isInFlight = false
         /// Whether this is a status query, or a push that the transport already has. It takes no room.
         var isJoined = false
-        var takesRoom: Bool { !isLate && !isJoined }
+        var takesRoom: Bool { !isInFlight && !isJoined }
     }
 
     /// A transport in one process, from its start to its end.
-    fileprivate struct Life: Hashable {
+    fileprivate struct Instance: Hashable {
         var process: ObjectIdentifier
-        var lane: String
+        var transport: String
     }
 
     fileprivate struct State {
@@ -31,23 +31,23 @@ final class SimulatedTransports: Sendable {
         var randoms: [String: Seeded]
         var windows: [Window] = []
         var sent: [Delivery.ID: String] = [:]
-        var given: [Delivery.ID: TransportAnswer] = [:]
-        /// Pushes that are under way, with their transport.
-        var late: [Delivery.ID: Life] = [:]
+        var lastAnswers: [Delivery.ID: TransportAnswer] = [:]
+        /// Pushes whose first answer said that they are still in flight, with their transport.
+        var inFlight: [Delivery.ID: Instance] = [:]
         /// Pushes that got their final answer without a query, with their transport.
-        var unasked: [Delivery.ID: Life] = [:]
+        var answeredWithoutQuery: [Delivery.ID: Instance] = [:]
         var tally = RepeatTally()
         /// How many times pushes were sent.
-        var handouts = 0
-        /// The numbers of the running transports, in the order of their start.
-        var lives: [Life: Int] = [:]
-        var livesSeen = 0
+        var timesSent = 0
+        /// The numbers of the running transports, in the order of their first push.
+        var instances: [Instance: Int] = [:]
+        var instancesSeen = 0
         /// The number of the transport that sent a push last.
         var senders: [Delivery.ID: Int] = [:]
-        /// For each transport, how many of its pushes without a recorded outcome other transports have sent again.
+        /// For each transport, how many of its pushes without a recorded outcome were sent again.
         var repeats: [Int: Int] = [:]
-        /// False after a power failure, because a log may lose more than the pushes that were under way.
-        var keepsRecord = true
+        /// False after a power failure, because a log may then lack more answers than those of the pushes in flight.
+        var isLogComplete = true
         var problems: [String] = []
         var isFaulty = true
     }
@@ -73,132 +73,146 @@ final class SimulatedTransports: Sendable {
     private static let backend = "retired"
 
     /// The last answer to each push.
-    var given: [Delivery.ID: TransportAnswer] { state.withLock { $0.given } }
-    /// The `apns-id` of every push that was sent.
+    var lastAnswers: [Delivery.ID: TransportAnswer] { state.withLock { $0.lastAnswers } }
+    /// The `apns-id` of every push, and the ID of every notice, that was sent.
     var sent: [Delivery.ID: String] { state.withLock { $0.sent } }
     var problems: [String] { state.withLock { $0.problems } }
 
     /// The pushes whose outcomes must say that they may repeat.
     var tally: RepeatTally {
         var tally = state.withLock { $0.tally }
-        // After a failed write, the first of two files may record a push as under way that was never sent.
+        // After a failed write, the in-flight journal may contain a push that was never sent.
         tally.isExact = tally.isExact && [.diskFull, .writeFailed, .syncFailed].allSatisfy { faults[$0] == 0 }
         return tally
     }
 
     func losePower() {
         state.withLock { state in
-            state.keepsRecord = false
+            state.isLogComplete = false
             state.tally.isExact = false
         }
     }
 
-    /// After a death inside a call, pushes may be recorded as under way that were never sent.
+    /// After a death inside a call, the in-flight journal may contain pushes that were never sent.
     func noteDeathInACall() { state.withLock { $0.tally.isExact = false } }
 
-    func calm() { state.withLock { $0.isFaulty = false } }
+    func stopFaults() { state.withLock { $0.isFaulty = false } }
 
     func routes(of process: SimulatedProcess) -> [String: TransportQueue.Route] {
         let process = ObjectIdentifier(process)
         func route(_ name: String) -> TransportQueue.Route {
             var route = TransportQueue.Route(
-                send: { self.send($0, Life(process: process, lane: name)) }, inFlightMax: { self.inFlightMax })
+                send: { self.send($0, Instance(process: process, transport: name)) }, inFlightMax: { self.inFlightMax })
             if name != Self.backend { route.room = { _ in TransportRoom(channel: 0, pushesMax: self.inFlightMax) } }
             return route
         }
         return Dictionary(uniqueKeysWithValues: Self.names.map { ($0, route($0)) })
     }
 
-    private func send(_ deliveries: [Delivery], _ life: Life) {
+    private func send(_ deliveries: [Delivery], _ instance: Instance) {
         state.withLock { state in
-            let present = state.windows.filter { $0.life == life && $0.takesRoom }.reduce(0) { $0 + $1.pushes.count }
-            if present > 0, life.lane == Self.backend { state.problems.append("\(life.lane) got two batches at once") }
-            let isJoined = deliveries.map { life.lane != Self.backend && ($0.isStatusQuery || state.has($0.id, life)) }
-            let pushes = deliveries.map { ($0, note($0, life, &state)) }
-            let new = isJoined.count { !$0 }
-            if new > 0, present + new > inFlightMax {
-                state.problems.append("\(life.lane) has \(present + new) pushes, not \(inFlightMax)")
+            let unanswered = state.windows.filter { $0.instance == instance && $0.takesRoom }.reduce(0) {
+                $0 + $1.pushes.count
             }
-            guard life.lane != Self.backend else {
-                return state.windows.append(Window(life: life, due: due(life.lane, &state), pushes: pushes))
+            if unanswered > 0, instance.transport == Self.backend {
+                state.problems.append("\(instance.transport) got a second batch before it answered the first")
+            }
+            let isJoined = deliveries.map {
+                instance.transport != Self.backend && ($0.isStatusQuery || state.has($0.id, instance))
+            }
+            let pushes = deliveries.map { ($0, note($0, instance, &state)) }
+            let new = isJoined.count { !$0 }
+            if new > 0, unanswered + new > inFlightMax {
+                state.problems.append(
+                    "\(instance.transport) has \(unanswered + new) pushes at once, more than \(inFlightMax)")
+            }
+            guard instance.transport != Self.backend else {
+                return state.windows.append(
+                    Window(instance: instance, due: due(instance.transport, &state), pushes: pushes))
             }
             for (push, isJoined) in zip(pushes, isJoined) {
                 state.windows.append(
-                    Window(life: life, due: due(life.lane, &state), pushes: [push], isJoined: isJoined))
+                    Window(instance: instance, due: due(instance.transport, &state), pushes: [push], isJoined: isJoined)
+                )
             }
         }
     }
 
-    private func due(_ lane: String, _ state: inout State) -> Duration {
-        let isLate = state.isFaulty && state.isOneIn(10, lane)
+    private func due(_ transport: String, _ state: inout State) -> Duration {
+        let isLate = state.isFaulty && state.isOneIn(10, transport)
         if isLate { faults.note(.answersLate) }
-        return time.elapsed + .milliseconds(isLate ? 200 + state.below(2_000, lane) : state.below(20, lane))
+        return time.elapsed + .milliseconds(isLate ? 200 + state.below(2_000, transport) : state.below(20, transport))
     }
 
     /// - Returns: The receipt for the push's answers.
-    private func note(_ delivery: Delivery, _ life: Life, _ state: inout State) -> String {
-        state.handouts += 1
-        let receipt = "receipt \(state.handouts)"
-        let (late, unasked) = (state.late.removeValue(forKey: delivery.id), state.unasked[delivery.id])
+    private func note(_ delivery: Delivery, _ instance: Instance, _ state: inout State) -> String {
+        state.timesSent += 1
+        let receipt = "receipt \(state.timesSent)"
+        let inFlight = state.inFlight.removeValue(forKey: delivery.id)
+        let answeredWithoutQuery = state.answeredWithoutQuery[delivery.id]
         // This also counts if the same transport gets the push again, because the push may have arrived before its
         // answer was recorded. A status query does not count, because it sends nothing.
-        if unasked != life, !delivery.isStatusQuery { state.tally.noteSending(of: delivery.id, receipt) }
-        if let late, late != life { faults.note(.lateRepeated) }
-        if let former = late ?? unasked, former != life { state.tally.noteRepeat(of: delivery.id) }
+        if answeredWithoutQuery != instance, !delivery.isStatusQuery {
+            state.tally.noteSending(of: delivery.id, receipt)
+        }
+        if let inFlight, inFlight != instance { faults.note(.lateRepeated) }
+        if let former = inFlight ?? answeredWithoutQuery, former != instance { state.tally.noteRepeat(of: delivery.id) }
         let line = String(decoding: delivery.line, as: UTF8.self)
         let id = delivery.id.retired == nil ? line.apnsID : line.id(after: "{\"id\":\"")
         if let earlier = state.sent[delivery.id] {
             faults.note(.pushRepeated)
             if earlier != id { state.problems.append("\(delivery.id) was sent as \(earlier) and then as \(id)") }
-            // A push that was under way no longer takes room; its final answer may be lost with its process.
-            if unasked == nil { noteRepeat(of: delivery.id, life, &state) }
+            // A push that was answered as in flight no longer takes room. Its final answer may be lost with its
+            // process.
+            if answeredWithoutQuery == nil { noteRepeat(of: delivery.id, instance, &state) }
         }
         state.sent[delivery.id] = id
-        state.senders[delivery.id] = state.number(of: life)
+        state.senders[delivery.id] = state.number(of: instance)
         return receipt
     }
 
-    /// Checks that crashes repeat only pushes that a transport had under way. Deferred pushes are sent again anyway.
-    private func noteRepeat(of id: Delivery.ID, _ life: Life, _ state: inout State) {
-        guard state.keepsRecord, life.lane != Self.backend, ![.deferred, .stopped].contains(state.given[id]?.outcome)
+    /// Checks that crashes repeat only pushes that a transport had in flight. Deferred pushes are sent again anyway.
+    private func noteRepeat(of id: Delivery.ID, _ instance: Instance, _ state: inout State) {
+        guard state.isLogComplete, instance.transport != Self.backend,
+            ![.deferred, .stopped].contains(state.lastAnswers[id]?.outcome)
         else { return }
         guard let sender = state.senders[id] else { return }
         state.repeats[sender, default: 0] += 1
         guard state.repeats[sender] == inFlightMax + 1 else { return }
         state.problems.append(
-            "more than \(inFlightMax) pushes that \(life.lane) had under way were sent again after a crash")
+            "more than \(inFlightMax) pushes that \(instance.transport) had in flight were sent again after a crash")
     }
 
-    /// Gives a process the answers that are due.
-    func answer(_ process: SimulatedProcess, _ dispatcher: TransportDispatcher) {
+    /// Gives the answers that are due to a process's dispatcher.
+    func giveAnswers(of process: SimulatedProcess, to dispatcher: TransportDispatcher) {
         let answers = state.withLock { state in
-            var answers: [(lane: String, answers: [TransportAnswer])] = []
+            var answers: [(transport: String, answers: [TransportAnswer])] = []
             while let index = state.windows.firstIndex(where: {
-                $0.life.process == ObjectIdentifier(process) && $0.due <= time.elapsed
+                $0.instance.process == ObjectIdentifier(process) && $0.due <= time.elapsed
             }) {
                 let window = state.windows.remove(at: index)
-                answers.append((window.life.lane, answer(window, &state)))
+                answers.append((window.instance.transport, answer(window, &state)))
             }
             return answers
         }
-        for window in answers { dispatcher.take(window.answers, from: window.lane) }
+        for window in answers { dispatcher.collect(window.answers, from: window.transport) }
     }
 
     private static func answer(
-        to delivery: Delivery, on lane: String, at wall: Instant, _ faults: FaultCounts, _ state: inout State
+        to delivery: Delivery, on transport: String, at wall: Instant, _ faults: FaultCounts, _ state: inout State
     ) -> TransportAnswer {
-        let (id, attempts) = (delivery.id, 1 + state.below(3, lane))
-        if state.isOneIn(5, lane) {
+        let (id, attempts) = (delivery.id, 1 + state.below(3, transport))
+        if state.isOneIn(5, transport) {
             return TransportAnswer(id, .failed, status: 413, reason: "PayloadTooLarge", attempts: attempts)
         }
-        guard state.isFaulty, state.isOneIn(4, lane) else {
+        guard state.isFaulty, state.isOneIn(4, transport) else {
             return TransportAnswer(id, .accepted, status: 200, attempts: attempts)
         }
-        if lane == backend {
-            faults.note(.backendInTrouble)
+        if transport == backend {
+            faults.note(.noticeFailed)
             return TransportAnswer(id, .failed, status: 503, reason: "busy", attempts: attempts)
         }
-        switch state.below(20, lane) {
+        switch state.below(20, transport) {
         case 0:
             faults.note(.appStopped)
             return TransportAnswer(id, .stopped, status: 403, reason: "InvalidProviderToken")
@@ -212,48 +226,52 @@ final class SimulatedTransports: Sendable {
             faults.note(.pushLate)
             var answer = TransportAnswer(
                 id, .deferred, reason: "in_flight", attempts: 0,
-                until: wall.advanced(by: .milliseconds(state.below(4_000, lane))))
+                until: wall.advanced(by: .milliseconds(state.below(4_000, transport))))
             answer.isUnderWay = true
             return answer
         default:
             faults.note(.pushDeferred)
             return TransportAnswer(
                 id, .deferred, reason: "connection reset", attempts: attempts,
-                until: wall.advanced(by: .milliseconds(state.below(4_000, lane))), mayRepeat: state.isOneIn(2, lane))
+                until: wall.advanced(by: .milliseconds(state.below(4_000, transport))),
+                mayRepeat: state.isOneIn(2, transport))
         }
     }
 
     private func answer(_ window: Window, _ state: inout State) -> [TransportAnswer] {
-        let life = window.life
-        guard !window.isLate else { return lastAnswers(window, &state) }
+        let instance = window.instance
+        guard !window.isInFlight else { return finalAnswers(window, &state) }
         var answers = window.pushes.map { push in
-            if state.unasked[push.delivery.id] == life, let known = state.given[push.delivery.id] { return known }
-            var answer = Self.answer(to: push.delivery, on: life.lane, at: time.wall, faults, &state)
+            if state.answeredWithoutQuery[push.delivery.id] == instance, let known = state.lastAnswers[push.delivery.id]
+            {
+                return known
+            }
+            var answer = Self.answer(to: push.delivery, on: instance.transport, at: time.wall, faults, &state)
             answer.receipt = push.receipt
             return answer
         }
         for (answer, push) in zip(answers, window.pushes) {
-            state.given[answer.id] = answer
+            state.lastAnswers[answer.id] = answer
             if answer.mayRepeat { state.tally.noteDoubt(of: answer.id) }
             guard answer.isUnderWay else { continue }
-            state.late[answer.id] = life
+            state.inFlight[answer.id] = instance
             state.windows.append(
-                Window(life: life, due: due(life.lane, &state), pushes: [push], isLate: true))
+                Window(instance: instance, due: due(instance.transport, &state), pushes: [push], isInFlight: true))
         }
         if answers.count > 1, state.isFaulty {
             faults.note(.answersShuffled)
-            for index in answers.indices { answers.swapAt(index, state.below(answers.count, life.lane)) }
+            for index in answers.indices { answers.swapAt(index, state.below(answers.count, instance.transport)) }
         }
         return answers
     }
 
-    /// The final answers to pushes that are still under way.
-    private func lastAnswers(_ window: Window, _ state: inout State) -> [TransportAnswer] {
-        window.pushes.filter { state.late[$0.delivery.id] == window.life }.map { delivery, receipt in
-            state.late[delivery.id] = nil
-            state.unasked[delivery.id] = window.life
+    /// The final answers to pushes that are still in flight.
+    private func finalAnswers(_ window: Window, _ state: inout State) -> [TransportAnswer] {
+        window.pushes.filter { state.inFlight[$0.delivery.id] == window.instance }.map { delivery, receipt in
+            state.inFlight[delivery.id] = nil
+            state.answeredWithoutQuery[delivery.id] = window.instance
             let answer = TransportAnswer(delivery.id, .accepted, status: 200, receipt: receipt)
-            state.given[delivery.id] = answer
+            state.lastAnswers[delivery.id] = answer
             faults.note(.lateAnswered)
             return answer
         }
@@ -262,29 +280,31 @@ final class SimulatedTransports: Sendable {
     /// Drops the unanswered pushes of a process that has ended.
     func forget(_ process: SimulatedProcess) {
         state.withLock { state in
-            let lost = state.windows.filter { $0.life.process == ObjectIdentifier(process) }
+            let lost = state.windows.filter { $0.instance.process == ObjectIdentifier(process) }
             faults.note(.windowLost, lost.count)
-            for lane in Self.names { state.lives[Life(process: ObjectIdentifier(process), lane: lane)] = nil }
-            state.windows.removeAll { $0.life.process == ObjectIdentifier(process) }
+            for transport in Self.names {
+                state.instances[Instance(process: ObjectIdentifier(process), transport: transport)] = nil
+            }
+            state.windows.removeAll { $0.instance.process == ObjectIdentifier(process) }
         }
     }
 }
 
 extension SimulatedTransports.State {
-    fileprivate mutating func number(of life: SimulatedTransports.Life) -> Int {
-        if let number = lives[life] { return number }
-        livesSeen += 1
-        lives[life] = livesSeen
-        return livesSeen
+    fileprivate mutating func number(of instance: SimulatedTransports.Instance) -> Int {
+        if let number = instances[instance] { return number }
+        instancesSeen += 1
+        instances[instance] = instancesSeen
+        return instancesSeen
     }
 
-    /// Whether a transport has the push under way, or has its final answer.
-    fileprivate func has(_ id: Delivery.ID, _ life: SimulatedTransports.Life) -> Bool {
-        late[id] == life || unasked[id] == life
+    /// Whether a transport has the push in flight, or has given its final answer.
+    fileprivate func has(_ id: Delivery.ID, _ instance: SimulatedTransports.Instance) -> Bool {
+        inFlight[id] == instance || answeredWithoutQuery[id] == instance
     }
 
-    fileprivate mutating func below(_ limit: Int, _ lane: String) -> Int { randoms[lane]?.below(limit) ?? 0 }
-    fileprivate mutating func isOneIn(_ count: Int, _ lane: String) -> Bool { below(count, lane) == 0 }
+    fileprivate mutating func below(_ limit: Int, _ transport: String) -> Int { randoms[transport]?.below(limit) ?? 0 }
+    fileprivate mutating func isOneIn(_ count: Int, _ transport: String) -> Bool { below(count, transport) == 0 }
 }
 
 extension String {

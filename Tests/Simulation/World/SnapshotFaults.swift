@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Removes, damages and replaces snapshots. That may cost a stage time, but no events.
+/// Removes, damages and replaces snapshots. This may delay a stage, but must not lose events.
 final class SnapshotFaults {
     private let folder: String
     private let faults: FaultCounts
@@ -13,8 +13,8 @@ final class SnapshotFaults {
         random = Seeded(seed)
     }
 
-    /// May disturb the newest snapshot of a log whose stage is down.
-    func disturb(_ log: String) {
+    /// In one of four calls, removes, damages or replaces the newest snapshot of a log. The log's stage must be down.
+    func disturbSnapshot(of log: String) {
         guard random.isOneIn(4), let victim = newest(of: log) else { return }
         switch random.below(3) {
         case 0:

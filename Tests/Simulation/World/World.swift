@@ -20,7 +20,7 @@ final class World {
     let transports: SimulatedTransports
     let snapshots: SnapshotFaults
     var random: Seeded
-    /// Errors of hosts and producers.
+    /// Errors of hosts and producers, states that differ from the logs, and work that does not finish.
     var problems: [String] = []
     private(set) var hosts: [SimulatedHost] = []
     private(set) var producers: [SimulatedProducer] = []
@@ -53,7 +53,7 @@ final class World {
         snapshots = SnapshotFaults(folder.path + "/logs", seed: random.next(), faults)
         hosts = file.stagesInOrder.map { SimulatedHost($0, in: self) }
         for name in ["p", "q"] {
-            let load = Load(name, seed: random.next(), length: 20 + random.below(60))
+            let load = ProducerLoad(name, seed: random.next(), length: 20 + random.below(60))
             producers.append(try SimulatedProducer(name, load, in: self))
         }
     }
@@ -88,31 +88,31 @@ final class World {
         faultRarity = random.one(of: [1, 2, 4])
         var steps = 0
         while !producers.allSatisfy(\.isDone) || steps < 150, steps < 600, problems.isEmpty {
-            try step(feeding: true)
+            try step(withFaults: true)
             steps += 1
         }
-        calm()
+        stopFaults()
         try drain()
         compareWithFolds()
         guard problems.isEmpty else { return problems }
         let found = try Checks(self).problems + transports.problems
-        return found.isEmpty ? [] : found + [ending]
+        return found.isEmpty ? [] : found + [report]
     }
 
     /// Releases the hosts' resources.
     func end() { for host in hosts { host.crash() } }
 
-    private func step(feeding: Bool) throws {
-        if feeding { try disturb() }
+    private func step(withFaults hasFaults: Bool) throws {
+        if hasFaults { try disturb() }
         time.pass(random.isOneIn(40) ? .milliseconds(200 + random.below(1_000)) : .microseconds(random.below(12_000)))
-        network.turn()
+        network.update()
         for producer in producers.shuffled(using: &random) {
-            if random.isOneIn(3) { try producer.send(1 + random.below(6)) }
-            try producer.turn()
+            if random.isOneIn(3) { try producer.sendLines(1 + random.below(6)) }
+            try producer.runOnce()
         }
-        for host in hosts.shuffled(using: &random) where !random.isOneIn(5) { host.turn() }
+        for host in hosts.shuffled(using: &random) where !random.isOneIn(5) { host.runOnce() }
         steps += 1
-        if feeding, steps % 25 == 0 { compareWithFolds() }
+        if hasFaults, steps % 25 == 0 { compareWithFolds() }
     }
 
     /// Checks that a snapshot from the logs equals a snapshot of the stage's state.
@@ -126,18 +126,20 @@ final class World {
     // MARK: Faults
 
     private func disturb() throws {
-        if random.isOneIn(30 * faultRarity), let host = running() {
+        if random.isOneIn(30 * faultRarity), let host = randomRunningHost() {
             faults.note(.processKilled)
             host.crash()
         }
-        if random.isOneIn(30 * faultRarity), let host = running() { host.process.dieInACall(after: random.below(8)) }
-        if random.isOneIn(80 * faultRarity) { running()?.stop() }
+        if random.isOneIn(30 * faultRarity), let host = randomRunningHost() {
+            host.process.dieInACall(after: random.below(8))
+        }
+        if random.isOneIn(80 * faultRarity) { randomRunningHost()?.stop() }
         if mayLosePower, random.isOneIn(50 * faultRarity) { try cutPower() }
         if random.isOneIn(60 * faultRarity) { setClock() }
         if random.isOneIn(80 * faultRarity) { try random.one(of: producers).killAndStartAgain() }
     }
 
-    private func running() -> SimulatedHost? {
+    private func randomRunningHost() -> SimulatedHost? {
         let running = hosts.filter(\.isUp)
         return running.isEmpty ? nil : random.one(of: running)
     }
@@ -162,32 +164,32 @@ final class World {
 
     // MARK: The end
 
-    private func calm() {
-        disk.calm()
-        transports.calm()
+    private func stopFaults() {
+        disk.stopFaults()
+        transports.stopFaults()
         network.isFaulty = false
     }
 
-    /// Continues until the stages have written nothing for five seconds, which is longer than any timer, and no push
-    /// waits.
+    /// Continues without faults until no push waits and the stages have written nothing for five seconds, which is
+    /// longer than any window.
     private func drain() throws {
         var (quiet, last) = (Duration.zero, positions)
         for _ in 0..<5_000 where problems.isEmpty {
             let before = time.elapsed
-            try step(feeding: false)
+            try step(withFaults: false)
             time.pass(.milliseconds(20))
-            for producer in producers where !producer.isDone { try producer.send(10) }
+            for producer in producers where !producer.isDone { try producer.sendLines(10) }
             quiet = positions == last && isWorking ? quiet + (time.elapsed - before) : .zero
             last = positions
             guard quiet > .seconds(5) else { continue }
             if try pendingPushes == 0 { return }
             time.pass(.seconds(60))
         }
-        if problems.isEmpty { problems.append("the pipeline does not finish: \(try unrest)") }
+        if problems.isEmpty { problems.append("the pipeline does not finish: \(try unfinishedWork)") }
     }
 
-    /// The work that is left.
-    private var unrest: String {
+    /// What each stage and producer still has to do.
+    private var unfinishedWork: String {
         get throws {
             let stages = hosts.map { host in
                 let (report, last) = (host.report, host.log?.lastSequence ?? 0)
@@ -204,8 +206,8 @@ final class World {
         get throws { try Conservation.pending(in: LogLines.read(folder.path + "/logs/outcomes")) }
     }
 
-    /// The state of each host, for a report.
-    private var ending: String {
+    /// The report of each host, the log settings and the faults.
+    private var report: String {
         let hosts = hosts.map { "\($0.stage.name): \($0.report.map { "\($0)" } ?? "down")" }
         return (hosts + ["\(file.log), \(time.elapsed), \(faults.text)"]).joined(separator: "\n")
     }

@@ -14,7 +14,7 @@ import Testing
         var ended: [Int] = []
         var reported: [Int] = []
         for line in try stream.outputs().lines {
-            let json = try Parsed(line)
+            let json = try OutputLine(line)
             ended.append(json.change)
             reported += json.causes
         }
@@ -28,7 +28,7 @@ import Testing
         let output = try stream.outputs()
         #expect(output.times == output.times.sorted(), "seed \(seed)")
         for (line, time) in zip(output.lines, output.times) where line.contains(#""type":"notification""#) {
-            let json = try Parsed(line)
+            let json = try OutputLine(line)
             #expect(json.causes == json.causes.sorted() && json.causes.last == json.change, "seed \(seed)")
             let waited = json.causes.map { time - stream.times[$0 - 1] }.max() ?? 0
             #expect(waited <= stream.longestMilliseconds, "seed \(seed), \(line)")
@@ -48,8 +48,8 @@ import Testing
     func `gives the same result whatever the batches are`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
         var random = Seeded(seed)
-        let joins = Set(stream.arrivals.indices.filter { _ in Bool.random(using: &random) })
-        #expect(try stream.outputs().lines == stream.outputs(joins: joins).lines, "seed \(seed)")
+        let joined = Set(stream.arrivals.indices.filter { _ in Bool.random(using: &random) })
+        #expect(try stream.outputs().lines == stream.outputs(joinedWithNext: joined).lines, "seed \(seed)")
     }
 
     @Test func `covers every policy, replacements, waits and limits`() throws {
@@ -100,8 +100,8 @@ private struct Stream {
 
     var arrivals: [Arrival] { zip(times, matches).map { Arrival(time: $0, line: $1.line) } }
 
-    func outputs(joins: Set<Int> = []) throws -> StageOutput {
-        try CoalesceTests.outputs(of: arrivals, settings, joins: joins)
+    func outputs(joinedWithNext: Set<Int> = []) throws -> StageOutput {
+        try CoalesceTests.outputs(of: arrivals, settings, joinedWithNext: joinedWithNext)
     }
 
     /// The longest time that a change may wait under the policy.
@@ -115,7 +115,7 @@ private struct Stream {
 
     // MARK: The model
 
-    private struct Held {
+    private struct ModelNotification {
         var key: String
         var user: String
         var members: [Int]
@@ -127,14 +127,14 @@ private struct Stream {
     /// A simple model that searches a list of held notifications at every step.
     var expectedLines: [String] {
         var model = Model(stream: self)
-        for index in matches.indices { model.take(index) }
+        for index in matches.indices { model.receive(index) }
         model.release(through: .max)
         return model.lines
     }
 
     private struct Model {
         let stream: Stream
-        var held: [Held] = []
+        var held: [ModelNotification] = []
         var lastSent: [String: Int64] = [:]
         var lines: [String] = []
 
@@ -148,7 +148,7 @@ private struct Stream {
             }
         }
 
-        mutating func take(_ index: Int) {
+        mutating func receive(_ index: Int) {
             let (match, now) = (stream.matches[index], stream.times[index])
             release(through: now)
             guard match.info?.contains("alertBody") != true else {
@@ -157,20 +157,20 @@ private struct Stream {
             let key = "\(match.user) \(match.info ?? "")"
             let place = held.firstIndex { $0.key == key }
             let limit = (place.map { held[$0].since } ?? now) + stream.maximumMilliseconds
-            let due = min(wanted(place, key, now), limit)
+            let due = min(policyDue(place, key, now), limit)
             if let place {
                 lines.append(stream.coalesced(held[place].members.last!, by: index))
                 held[place].members.append(index)
                 held[place].due = due
             } else if due > now, makeRoom(for: match.user, now) {
-                held.append(Held(key: key, user: match.user, members: [index], since: now, due: due))
+                held.append(ModelNotification(key: key, user: match.user, members: [index], since: now, due: due))
             } else {
                 lines.append(stream.notification(of: [index], due > now ? stream.settings.atLimit.rawValue : nil))
                 lastSent[key] = now
             }
         }
 
-        private func wanted(_ place: Int?, _ key: String, _ now: Int64) -> Int64 {
+        private func policyDue(_ place: Int?, _ key: String, _ now: Int64) -> Int64 {
             let window = stream.windowMilliseconds
             switch stream.settings.policy.kind {
             case "none": return now

@@ -40,20 +40,20 @@ import Time
         ("pendingPerUsr: 5", #"pipeline.yaml:1:1: pendingPerUsr: unknown key; did you mean "pendingPerUser"?"#),
     ])
     func `are rejected with position, key and the nearest word`(_ text: String, _ error: String) throws {
-        let said = try refusal(text) ?? "taken"
-        #expect(said.hasPrefix(error), "\(said)")
+        let found = try refusal(text) ?? "accepted"
+        #expect(found.hasPrefix(error), "\(found)")
     }
 
     @Test func `are passed to the policy of a plugin`() throws {
         var other = context
-        other.registry.register(Every.self)
+        other.registry.register(EveryMinutesPolicy.self)
         let settings = try read("{policy: {use: every, minutes: 5}, window: 1s, maximumDelay: 1h}")
         #expect(throws: Never.self) { try CoalesceStage(settings, context: other) }
         let wrong = try read("{policy: {use: every, minutes: 500}}")
         #expect(throws: SettingsError.self) { try CoalesceStage(wrong, context: other) }
     }
 
-    private struct Every: CoalescingPolicy {
+    private struct EveryMinutesPolicy: CoalescingPolicy {
         struct Settings: PluginSettings {
             let minutes: Int
 

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Coalesce
 
-/// Feeds a timeline of matches to the stage. One character is 10 ms. A letter is a match whose collapse ID is the letter,
-/// and `-` is a time without a match.
+/// Feeds a timeline of matches to the stage. One character is 10 ms. A letter is a match whose collapse ID is the
+/// letter, and `-` is a time without a match.
 ///
-/// The result is a timeline in which a letter is a notification that leaves, and the changes of each notification. Changes
-/// are numbered in the order of arrival.
-private func picture(
+/// The result is a timeline in which a letter is a notification that leaves, and the changes of each notification.
+/// Changes are numbered in the order of arrival.
+private func timeline(
     _ arrivals: String, policy: String = "debounce", window: Int = 3, maximumDelay: Int = 30
 ) throws -> (line: String, causes: [[Int]], coalesced: Int) {
     var events: [Arrival] = []
@@ -21,7 +21,7 @@ private func picture(
     var line: [Character] = []
     var causes: [[Int]] = []
     for (text, time) in zip(output.lines, output.times) where text.contains(#""type":"notification""#) {
-        let json = try Parsed(text)
+        let json = try OutputLine(text)
         while line.count < Int(time / 10) { line.append("-") }
         line += json.collapseID
         causes.append(json.causes)
@@ -31,38 +31,38 @@ private func picture(
 
 @Suite struct `The policy latest` {
     @Test func `releases the first notification at once`() throws {
-        let seen = try picture("-a-----", policy: "latest")
+        let seen = try timeline("-a-----", policy: "latest")
         #expect(seen.line == "-a")
         #expect(seen.causes == [[1]])
     }
 
     @Test func `releases the newest notification at the end of each window`() throws {
-        let seen = try picture("aaa-a-a------", policy: "latest")
+        let seen = try timeline("aaa-a-a------", policy: "latest")
         #expect(seen.line == "a--a--a--a")
         #expect(seen.causes == [[1], [2, 3], [4], [5]])
         #expect(seen.coalesced == 1)
     }
 
     @Test func `releases at once a notification that comes at the end of the window`() throws {
-        let seen = try picture("a--a---a-a-", policy: "latest")
+        let seen = try timeline("a--a---a-a-", policy: "latest")
         #expect(seen.line == "a--a---a--a")
         #expect(seen.causes == [[1], [2], [3], [4]])
     }
 
     @Test func `is not delayed by a stream of newer notifications`() throws {
-        let seen = try picture("aaaaaaaaaaaa", policy: "latest", maximumDelay: 3)
+        let seen = try timeline("aaaaaaaaaaaa", policy: "latest", maximumDelay: 3)
         #expect(seen.line == "a--a--a--a--a")
         #expect(seen.causes == [[1], [2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]])
     }
 
     @Test func `has a separate window for each collapse ID`() throws {
-        let seen = try picture("abab------", policy: "latest")
+        let seen = try timeline("abab------", policy: "latest")
         #expect(seen.line == "ab-ab")
         #expect(seen.causes == [[1], [2], [3], [4]])
     }
 
     @Test func `holds nothing if the window is zero`() throws {
-        let seen = try picture("aaa", policy: "latest", window: 0)
+        let seen = try timeline("aaa", policy: "latest", window: 0)
         #expect(seen.causes == [[1], [2], [3]])
     }
 
@@ -86,7 +86,7 @@ private func picture(
 
 @Suite struct `The policy none` {
     @Test func `releases each notification at once, and replaces no notification`() throws {
-        let seen = try picture("aab-a", policy: "none")
+        let seen = try timeline("aab-a", policy: "none")
         #expect(seen.line == "aab-a")
         #expect(seen.causes == [[1], [2], [3], [4]])
         #expect(seen.coalesced == 0)
@@ -95,34 +95,34 @@ private func picture(
 
 @Suite struct `Held notifications` {
     @Test func `leave after one window`() throws {
-        let seen = try picture("-a-----")
+        let seen = try timeline("-a-----")
         #expect(seen.line == "----a")
         #expect(seen.causes == [[1]])
     }
 
     @Test func `are replaced by a newer notification, which restarts the window`() throws {
-        let seen = try picture("a-a--------")
+        let seen = try timeline("a-a--------")
         #expect(seen.line == "-----a")
         #expect(seen.causes == [[1, 2]])
         #expect(seen.coalesced == 1)
     }
 
     @Test func `leave before a match that arrives at their deadline`() throws {
-        let seen = try picture("a--a")
+        let seen = try timeline("a--a")
         #expect(seen.line == "---a--a")
         #expect(seen.causes == [[1], [2]])
         #expect(seen.coalesced == 0)
     }
 
     @Test func `are held for the maximum delay at most`() throws {
-        let seen = try picture("a-a-a-a-a-a-a", maximumDelay: 7)
+        let seen = try timeline("a-a-a-a-a-a-a", maximumDelay: 7)
         #expect(seen.line == "-------a-------a")
         #expect(seen.causes == [[1, 2, 3, 4], [5, 6, 7]])
         #expect(seen.coalesced == 5)
     }
 
     @Test func `do not affect another collapse ID`() throws {
-        let seen = try picture("aba--")
+        let seen = try timeline("aba--")
         #expect(seen.line == "----ba")
         #expect(seen.causes == [[2], [1, 3]])
     }
@@ -169,7 +169,7 @@ private func picture(
         let count = HeldNotification.causesMax
         let output = try lines(of: (1...count + 1).map { .collapsing("a", change: $0) })
         let notifications = output.filter { $0.contains(#""type":"notification""#) }
-        #expect(try notifications.map { try Parsed($0).causes.count } == [count, 1])
+        #expect(try notifications.map { try OutputLine($0).causes.count } == [count, 1])
         #expect(output.count == count + 1)
     }
 }
@@ -270,7 +270,8 @@ private func lines(of matches: [SampleMatch]) throws -> [String] {
 }
 
 @Suite struct `The order of members` {
-    /// The members are sorted, as if a plugin before coalesce had written the event by `json.dumps(event, sort_keys=True)`.
+    /// The members are sorted, as if a plugin before coalesce had written the event by
+    /// `json.dumps(event, sort_keys=True)`.
     @Test(arguments: ["latest", "debounce", "none"]) func `does not matter`(policy: String) throws {
         let letters = Array("abaacab")
         let arrivals = letters.indices.map { index in

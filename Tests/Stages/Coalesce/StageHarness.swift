@@ -33,18 +33,20 @@ extension Registry {
 
 /// Feeds a stage like its host, and wakes it until it holds no notification.
 ///
-/// - Parameter joins: The indices of the events that do not end a batch. After every other event, the outbox is
-///   emptied.
+/// - Parameter joinedWithNext: The indices of the events that are in one batch with the next event. After every other
+///   event, the outbox is emptied.
 func outputs(
     of arrivals: [Arrival], policy: String = "debounce", window: Duration = .milliseconds(100),
-    maximumDelay: Duration? = nil, joins: Set<Int> = []
+    maximumDelay: Duration? = nil, joinedWithNext: Set<Int> = []
 ) throws -> StageOutput {
     let settings = CoalesceSettings(
         policy: PluginChoice(policy), window: window, maximumDelay: maximumDelay ?? window * 10)
-    return try outputs(of: arrivals, settings, joins: joins)
+    return try outputs(of: arrivals, settings, joinedWithNext: joinedWithNext)
 }
 
-func outputs(of arrivals: [Arrival], _ settings: CoalesceSettings, joins: Set<Int> = []) throws -> StageOutput {
+func outputs(
+    of arrivals: [Arrival], _ settings: CoalesceSettings, joinedWithNext: Set<Int> = []
+) throws -> StageOutput {
     var clock = StageClock(try CoalesceStage(settings, context: context))
     var parser = JSONParser()
     var outbox = Outbox()
@@ -53,7 +55,7 @@ func outputs(of arrivals: [Arrival], _ settings: CoalesceSettings, joins: Set<In
         let time = Instant(microseconds: arrival.time * 1000)
         while let deadline = clock.stage.deadline, deadline <= time {
             clock.serveDeadlines(through: deadline, into: &outbox)
-            output.take(&outbox, at: clock.now)
+            output.collect(&outbox, at: clock.now)
         }
         let line = Array(arrival.line.utf8)
         try line.withUnsafeBytes { bytes in
@@ -61,18 +63,18 @@ func outputs(of arrivals: [Arrival], _ settings: CoalesceSettings, joins: Set<In
             let event = InputEvent(sequence: UInt64(index + 1), json: json, line: bytes)
             clock.receive(event, at: time, into: &outbox)
         }
-        if !joins.contains(index) { output.take(&outbox, at: clock.now) }
+        if !joinedWithNext.contains(index) { output.collect(&outbox, at: clock.now) }
     }
     while let deadline = clock.stage.deadline {
-        output.take(&outbox, at: clock.now)
+        output.collect(&outbox, at: clock.now)
         clock.serveDeadlines(through: deadline, into: &outbox)
     }
-    output.take(&outbox, at: clock.now)
+    output.collect(&outbox, at: clock.now)
     return output
 }
 
 extension StageOutput {
-    mutating func take(_ outbox: inout Outbox, at now: Instant) {
+    mutating func collect(_ outbox: inout Outbox, at now: Instant) {
         let text = String(decoding: outbox.lines, as: UTF8.self)
         let new = text.split(separator: "\n").map(String.init)
         lines += new

@@ -7,7 +7,7 @@ import Time
 /// Answers that come late, early or out of order. Times are seconds since 1970.
 @Suite struct AnswerOrderTests {
     private func harness(_ events: String...) throws -> (DeliverHarness, [Delivery]) {
-        var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}")
+        var harness = try DeliverHarness(settings: "transports: {apns: {use: file}}")
         try harness.feed(register("mac"))
         for event in events { try harness.feed(event) }
         let deliveries = harness.takeDeliveries()
@@ -21,7 +21,7 @@ import Time
 
     private func accepted(_ delivery: Delivery) -> TransportAnswer { TransportAnswer(delivery.id, .accepted) }
 
-    @Test func `a deferred push is not sent again if a newer one has its collapse ID`() throws {
+    @Test func `a deferred push is not sent again if a newer push has its collapse ID`() throws {
         var (harness, pushes) = try harness(push(), push())
         harness.answer(accepted(pushes[1]))
         harness.answer(deferred(pushes[0], until: 10))
@@ -30,7 +30,7 @@ import Time
         #expect(harness.deliveries.isEmpty && harness.stage.pending.isEmpty)
     }
 
-    @Test func `a waiting push is not sent while a newer one with its collapse ID has no answer`() throws {
+    @Test func `a waiting push is not sent while a newer push with its collapse ID has no answer`() throws {
         var (harness, pushes) = try harness(push())
         harness.answer(deferred(pushes[0], until: 10))
         try harness.feed(push())
@@ -41,7 +41,7 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 2 mac", "superseded 2 mac", "accepted 3 mac"])
     }
 
-    @Test func `a push that is being retried when a newer one comes is not retried again`() throws {
+    @Test func `a push that is being retried when a newer push replaces it is not retried again`() throws {
         var (harness, pushes) = try harness(push())
         harness.answer(deferred(pushes[0], until: 10))
         harness.advance(to: 10)
@@ -73,7 +73,7 @@ import Time
         #expect(harness.deliveries.isEmpty && harness.stage.pending.isEmpty)
     }
 
-    @Test func `an invalid token withdraws the deliveries to it`() throws {
+    @Test func `an answer that a token is invalid withdraws the deliveries to the token`() throws {
         var (harness, pushes) = try harness(push(collapseID: nil), push(collapseID: nil), push(collapseID: nil))
         harness.answer(TransportAnswer(pushes[0].id, .unregistered, status: 410, reason: "Unregistered"))
         harness.wakeOnce()
@@ -96,12 +96,12 @@ import Time
         #expect(try harness.takeSummary().filter { $0.hasPrefix("held") } == ["held 2 mac", "held 3 mac"])
     }
 
-    @Test func `after a restart nothing is sent to an invalid token`() throws {
+    @Test func `after a restart, the deliveries to an invalid token are withdrawn again`() throws {
         var (harness, pushes) = try harness(push(collapseID: nil), push(collapseID: nil))
         harness.answer(TransportAnswer(pushes[0].id, .unregistered, status: 410, reason: "Unregistered"))
         harness.wakeOnce()
         var out = Outbox()
-        try harness.restarted(transports: "transports: {apns: {use: file}}").stage.handOutAgain(
+        try harness.restarted(settings: "transports: {apns: {use: file}}").stage.handOutAgain(
             at: harness.now, into: &out)
         #expect(out.takeDeliveries().map(\.id) == out.takeWithdrawals().map(\.id))
     }
@@ -111,7 +111,7 @@ import Time
         harness.answer(deferred(pushes[0], until: 10))
         harness.advance(to: 10)
         harness.answer(accepted(pushes[1]))
-        let same = try harness.restarted(transports: "transports: {apns: {use: file}}")
+        let same = try harness.restarted(settings: "transports: {apns: {use: file}}")
         for stage in [harness.stage, same.stage] {
             var out = Outbox()
             stage.handOutAgain(at: harness.now, into: &out)

@@ -12,7 +12,7 @@ struct AnswerReplayTests {
         var draw = Seeded(seed)
         for _ in 0..<8 {
             let history = try LiveHistory(&draw)
-            let replayedLines = try history.replayed(isRestarted: false)
+            let replayedLines = try history.replayed(restartsAfterEachBatch: false)
             let place = zip(replayedLines, history.lines).enumerated().first { $1.0 != $1.1 }
             #expect(replayedLines == history.lines, "seed \(seed): \(String(describing: place))")
         }
@@ -22,7 +22,7 @@ struct AnswerReplayTests {
     func `a restart after each batch changes no event of the replay`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = try LiveHistory(&draw)
-        #expect(try history.replayed(isRestarted: true) == history.lines, "seed \(seed)")
+        #expect(try history.replayed(restartsAfterEachBatch: true) == history.lines, "seed \(seed)")
     }
 
     @Test(arguments: Seeded.seeds)
@@ -56,8 +56,9 @@ private struct LiveHistory {
     private var events: [(line: String, time: Instant)] = []
     private var batches: [Batch] = []
     private(set) var lines: [String] = []
+    /// The number of pushes that still wait at the end.
     private(set) var pendingAtEnd = 0
-    /// Retired devices whose notice has not been accepted yet.
+    /// The number of retired devices without a `notice.outcome` at the end.
     private(set) var noticesAtEnd = 0
     private let settings: String
     private var clock: StageClock<DeliverStage>
@@ -71,7 +72,7 @@ private struct LiveHistory {
             + draw.one(of: ["", "\nretryFor: 5m\npendingMax: 3"])
             + draw.one(of: ["", "\nretryTo: first", "\nretryTo: latest"])
             + draw.one(of: ["", "\nretired: {url: x}"])
-        clock = StageClock(try DeliverHarness(transports: settings).stage)
+        clock = StageClock(try DeliverHarness(settings: settings).stage)
         var time = Instant(microseconds: 1_700_000_000_000_000)
         for _ in 0..<300 {
             if !draw.isOneIn(3) {
@@ -183,11 +184,13 @@ private struct LiveHistory {
         }
     }
 
-    // MARK: - Again
+    // MARK: - Replay
 
-    /// - Parameter isRestarted: Whether a new stage takes over the state after each batch.
-    func replayed(isRestarted: Bool) throws -> [String] {
-        var clock = StageClock(try DeliverHarness(transports: settings).stage)
+    /// The lines that a replay of the batches and of the recorded answers writes.
+    ///
+    /// - Parameter restartsAfterEachBatch: Whether a new stage takes over the state after each batch.
+    func replayed(restartsAfterEachBatch: Bool) throws -> [String] {
+        var clock = StageClock(try DeliverHarness(settings: settings).stage)
         var (replayedLines, fed, first): ([String], Int, Int) = ([], 0, 0)
         for batch in batches {
             var out = Outbox()
@@ -203,7 +206,7 @@ private struct LiveHistory {
             }
             replayedLines += String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
             first = batch.lines
-            if isRestarted { clock = try restarted(clock) }
+            if restartsAfterEachBatch { clock = try restarted(clock) }
         }
         return replayedLines
     }
@@ -211,7 +214,7 @@ private struct LiveHistory {
     private func restarted(_ clock: StageClock<DeliverStage>) throws -> StageClock<DeliverStage> {
         var writer = SnapshotWriter()
         clock.stage.snapshot(into: &writer)
-        var stage = try DeliverHarness(transports: settings).stage
+        var stage = try DeliverHarness(settings: settings).stage
         var reader = SnapshotReader(writer.bytes)
         try stage.restore(from: &reader)
         var again = SnapshotWriter()

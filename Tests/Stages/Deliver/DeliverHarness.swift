@@ -14,16 +14,16 @@ struct DeliverHarness {
     private(set) var outcomes: [String] = []
     private(set) var rejections: [Rejection] = []
     /// The messages to the operator.
-    private(set) var said: [String] = []
+    private(set) var operatorMessages: [String] = []
     private var sequence: UInt64 = 0
     /// The time of the manual clock.
     private(set) var now = Instant(microseconds: 1_000_000)
 
     init(
-        transports: String = "transports: {apns: {use: file}, hook: {use: webhook}}",
+        settings text: String = "transports: {apns: {use: file}, hook: {use: webhook}}",
         upstream: LogIdentity = LogIdentity(seed: "harness", name: "pushes"), registry: Registry = Registry()
     ) throws {
-        let settings = try SettingsReader(text: transports, file: "harness.yaml").decode(DeliverSettings.self)
+        let settings = try SettingsReader(text: text, file: "harness.yaml").decode(DeliverSettings.self)
         let log = LogIdentity(seed: "harness", name: "outcomes")
         stage = try DeliverStage(
             settings, context: StageContext(log: log, upstream: upstream, upstreamName: "pushes", registry: registry))
@@ -68,11 +68,11 @@ struct DeliverHarness {
         collect(&out)
     }
 
-    /// The harness with a new stage that is restored from a snapshot of this one.
-    func restarted(transports: String) throws -> DeliverHarness {
+    /// A harness with a new stage, which is restored from a snapshot of this harness's stage.
+    func restarted(settings: String) throws -> DeliverHarness {
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
-        var harness = try DeliverHarness(transports: transports)
+        var harness = try DeliverHarness(settings: settings)
         var reader = SnapshotReader(writer.bytes)
         try harness.stage.restore(from: &reader)
         (harness.sequence, harness.now) = (sequence, now)
@@ -107,7 +107,7 @@ struct DeliverHarness {
 
     private mutating func collect(_ out: inout Outbox) {
         outcomes += String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
-        said += out.operatorLines
+        operatorMessages += out.operatorLines
         rejections += out.takeRejections().map(\.rejection)
         deliveries += out.takeDeliveries()
         withdrawals += out.takeWithdrawals()

@@ -38,7 +38,7 @@ import Testing
         (#""apns-priority""#, #""apns-topic""#, "field.unexpected", "headers.apns-topic"),
         (#""headers""#, #""origin":1,"headers""#, "field.type", "origin"),
     ])
-    func `an invalid push becomes a dead letter with path and reason`(
+    func `an invalid push becomes a dead letter with code and path`(
         good: String, bad: String, code: String, path: String
     ) throws {
         var harness = try DeliverHarness()

@@ -41,10 +41,10 @@ struct DeliverSnapshotTests {
     func `a restored stage continues like the original one`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = (0..<400).map { _ in Run.Arrival(Self.event(&draw)) }
-        let (itself, restored) = try Run.split(
+        let (uninterrupted, restored) = try Run.split(
             history, at: draw.below(300), answer: Self.answer, fresh: Self.fresh)
-        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
-        #expect(itself.outputs.contains { $0.count > 3 }, "seed \(seed)")
+        #expect(uninterrupted.difference(from: restored) == nil, "seed \(seed)")
+        #expect(uninterrupted.outputs.contains { $0.count > 3 }, "seed \(seed)")
     }
 
     @Test(arguments: Seeded.seeds)
@@ -59,13 +59,13 @@ struct DeliverSnapshotTests {
     @Test func `a damaged snapshot is rejected, or the restored stage works`() throws {
         let events = [register("mac"), register("phone", topic: nil), register("mac", of: "_bob")]
         let then = (events + [push(), unregister("mac"), push(to: "_bob")]).map { Run.Arrival($0) }
-        let report = try Self.run(events).damaged(fresh: Self.fresh, then: then)
+        let report = try Self.run(events).damageReport(fresh: Self.fresh, then: then)
         #expect(report.prefixesAccepted == 0)
         #expect(report.changesRefused > 0)
     }
 
     /// The number of the push selects the answer: deferred, app stopped, unregistered or accepted.
-    private static func refusal(_ delivery: Delivery) -> TransportAnswer {
+    private static func answerByPushNumber(_ delivery: Delivery) -> TransportAnswer {
         switch delivery.id.push % 4 {
         case 0: TransportAnswer(delivery.id, .deferred, reason: "later", until: .distantFuture)
         case 1: TransportAnswer(delivery.id, .stopped, status: 403)
@@ -77,20 +77,20 @@ struct DeliverSnapshotTests {
     @Test(arguments: Seeded.seeds)
     func `a damaged snapshot with waiting pushes is rejected, or the restored stage works`(seed: UInt64) throws {
         var draw = Seeded(seed)
-        var run = Run(try Self.fresh(), answer: Self.refusal)
+        var run = Run(try Self.fresh(), answer: Self.answerByPushNumber)
         for _ in 0..<60 { _ = try run.receive(.init(Self.event(&draw), at: Int64(draw.below(9)) * 1_000_000)) }
         let whole = run.snapshot
-        var taken = 0
+        var restoredCount = 0
         for _ in 0..<300 {
             var bytes = whole
             bytes[draw.below(bytes.count)] ^= 1 << UInt8(draw.below(8))
             do {
                 var other = try run.resumed(with: Self.fresh(), from: bytes)
                 _ = (try other.receive(.init(push())), other.state, other.snapshot, other.finish(wakesMax: 40))
-                taken += 1
+                restoredCount += 1
             } catch is SnapshotError {}
         }
-        #expect(0 < taken && taken < 300, "seed \(seed)")
+        #expect(0 < restoredCount && restoredCount < 300, "seed \(seed)")
     }
 
     @Test func `the state has one line per device, with only the beginning of its token`() throws {
@@ -117,7 +117,7 @@ struct DeliverSnapshotTests {
         for _ in 0..<50 {
             let device = draw.one(of: ["mac", "Ünï \\\"1", "e\u{301}"])
             var harness = try DeliverHarness()
-            try harness.feed(register(quotedInside(device)), push())
+            try harness.feed(register(escapedForJSON(device)), push())
             let given = TransportAnswer(
                 try #require(harness.deliveries.first).id, draw.one(of: [.accepted, .failed]),
                 status: draw.one(of: [nil, 200, 410]), reason: draw.one(of: [nil, "", "Gone \"for\u{7} good\""]),
@@ -127,7 +127,7 @@ struct DeliverSnapshotTests {
         }
     }
 
-    private func quotedInside(_ text: String) -> String {
+    private func escapedForJSON(_ text: String) -> String {
         var buffer = ByteBuffer()
         buffer.appendJSON(text)
         return String(buffer.text.dropFirst().dropLast())

@@ -39,7 +39,7 @@ import Testing
         #expect(try harness.outcomes.map { try member("outcome", of: $0) } == ["no_device"])
     }
 
-    @Test func `a token is free when its device registers another one`() throws {
+    @Test func `a token is free when its device registers another token`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("phone", token: "one"), register("phone", token: "two"))
         try harness.feed(register("phone", of: "_bob", token: "one"), push(), push(to: "_bob"))
@@ -77,7 +77,7 @@ import Testing
         #expect(harness.rejections.count == 1)
     }
 
-    @Test func `the registry keeps no data of removed devices`() throws {
+    @Test func `the registry keeps no registrations of removed devices`() throws {
         var registry = DeviceRegistry(transports: ["apns"])
         let events = [register("mac", token: "1"), register("mac", token: "2"), register("phone", token: "2")]
         for event in events { try registry.register(parsed(event) { json in try Registration(json) }, at: .epoch) }

@@ -7,10 +7,10 @@ import Time
 /// Pushes that are in flight when they expire, when their device is unregistered, or when a newer push replaces them.
 /// Times are seconds since 1970.
 @Suite struct InFlightPushTests {
-    /// A harness with one device and one push, number 2, with collapse ID `c`. The transport has answered that the push is
-    /// in flight and is to be handed out again at second 10.
+    /// A harness with one device and one push, number 2, with collapse ID `c`. The transport has answered that the
+    /// push is in flight and is to be handed out again at second 10.
     private func harness(_ push: String = push(), settings: String = "") throws -> DeliverHarness {
-        var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}\n" + settings)
+        var harness = try DeliverHarness(settings: "transports: {apns: {use: file}}\n" + settings)
         try harness.feed(register("mac"), push)
         harness.answer(inFlight(try #require(harness.takeDeliveries().first), until: 10))
         return harness
@@ -29,7 +29,8 @@ import Time
             until: Instant(microseconds: second * 1_000_000))
     }
 
-    /// Feeds a newer push with the same collapse ID. The transport answers that it will not send the push before `second`.
+    /// Feeds a newer push with the same collapse ID. The transport answers that it will not send the push before
+    /// `second`.
     private func feedNewerPush(_ harness: inout DeliverHarness, until second: Int64) throws {
         try harness.feed(push())
         harness.answer(notSent(try #require(harness.takeDeliveries().first), until: second))
@@ -161,7 +162,7 @@ import Time
     @Test func `a snapshot keeps pushes in flight and the newer pushes that wait behind them`() throws {
         var harness = try harness()
         try feedNewerPush(&harness, until: 20)
-        var other = try harness.restarted(transports: "transports: {apns: {use: file}}")
+        var other = try harness.restarted(settings: "transports: {apns: {use: file}}")
         #expect(other.state("pending") == harness.state("pending"))
         #expect(harness.state("pending").contains(#""under_way":true"#))
         other.advance(to: 10)

@@ -4,12 +4,12 @@ import Time
 
 @testable import Deliver
 
-/// A waiting push goes to the present registration of its device.
+/// A waiting push goes to the current registration of its device.
 @Suite struct MovedDeviceTests {
     /// A harness with a push that waits until second 10, and the first delivery of the push.
     private func harness(_ settings: String = "") throws -> (DeliverHarness, Delivery) {
         var harness = try DeliverHarness(
-            transports: "transports: {apns: {use: file}, hook: {use: webhook}}\n" + settings)
+            settings: "transports: {apns: {use: file}, hook: {use: webhook}}\n" + settings)
         try harness.feed(register("mac", token: "old"), push())
         let delivery = try #require(harness.takeDeliveries().first)
         harness.answer(
@@ -26,13 +26,13 @@ import Time
         #expect(again.text == first.text.replacing(#""token":"old""#, with: #""token":"new""#))
         harness.answer(
             TransportAnswer(again.id, .deferred, status: 503, until: Instant(microseconds: 20_000_000)))
-        let restarted = try harness.restarted(transports: "transports: {apns: {use: file}, hook: {use: webhook}}")
+        let restarted = try harness.restarted(settings: "transports: {apns: {use: file}, hook: {use: webhook}}")
         #expect(restarted.state("pending") == harness.state("pending"))
         harness.advance(to: 20)
         #expect(harness.takeDeliveries() == [again])
     }
 
-    @Test func `a log of an earlier version continues with the first token`() throws {
+    @Test func `under retryTo first, as in earlier versions, a waiting push goes to the first token`() throws {
         var (harness, first) = try harness("retryTo: first")
         try harness.feed(register("mac", token: "new"), unregister("mac"))
         harness.advance(to: 10)
@@ -40,7 +40,7 @@ import Time
         #expect(DeliverSettings.changedDefaults.contains(ChangedDefault("retryTo", before: "first", now: "same-app")))
     }
 
-    @Test func `a waiting push follows its device to another transport, even if that has no topics`() throws {
+    @Test func `a waiting push follows its device to another transport, even without a topic`() throws {
         var (harness, first) = try harness()
         try harness.feed(register("mac", transport: "hook", token: "h", topic: nil))
         harness.advance(to: 10)
@@ -114,7 +114,9 @@ import Time
             TransportAnswer(again.id, .unregistered, status: 410, since: Instant(microseconds: 3_000_000)))
         harness.advance(to: 11)
         #expect(harness.outcomes.last?.contains(#""registered":"1970-01-01T00:00:05Z""#) == true)
-        #expect(try harness.takeSummary().last == "unregistered 2 mac", "a token that was registered after that stays")
+        #expect(
+            try harness.takeSummary().last == "unregistered 2 mac",
+            "a token that was registered after it became invalid stays")
     }
 
     @Test func `held pushes for devices that have changed their app end at the app's next probe`() throws {

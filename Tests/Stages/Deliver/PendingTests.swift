@@ -8,7 +8,7 @@ import Time
 @Suite struct PendingTests {
     /// A harness with one device, and one push handed out to it at second 1.
     private func harness(_ settings: String = "", _ push: String = push()) throws -> (DeliverHarness, Delivery) {
-        var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}\n" + settings)
+        var harness = try DeliverHarness(settings: "transports: {apns: {use: file}}\n" + settings)
         try harness.feed(register("mac"), push)
         let delivery = try #require(harness.takeDeliveries().first)
         return (harness, delivery)
@@ -75,7 +75,7 @@ import Time
         #expect(try harness.takeSummary() == summary)
     }
 
-    @Test func `a newer push with the same collapse ID replaces a waiting one`() throws {
+    @Test func `a newer push with the same collapse ID replaces a waiting push`() throws {
         var (harness, delivery) = try harness()
         harness.answer(deferred(delivery, until: 100))
         try harness.feed(push(collapseID: "other"), push())
@@ -101,7 +101,7 @@ import Time
     }
 
     @Test func `pushes beyond the limit of waiting pushes fail with the limit as their reason`() throws {
-        var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}\npendingMax: 1")
+        var harness = try DeliverHarness(settings: "transports: {apns: {use: file}}\npendingMax: 1")
         try harness.feed(register("mac"), register("pad"), push())
         for delivery in harness.takeDeliveries() { harness.answer(deferred(delivery, until: 10)) }
         #expect(
@@ -139,7 +139,7 @@ import Time
 @Suite struct RefusalTests {
     private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
 
-    private func answers(
+    private func answerAll(
         _ harness: inout DeliverHarness, _ outcome: TransportAnswer.Outcome, since: Instant? = nil
     ) {
         for delivery in harness.takeDeliveries() {
@@ -151,7 +151,7 @@ import Time
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())
-        answers(&harness, .unregistered, since: at(6))
+        answerAll(&harness, .unregistered, since: at(6))
         #expect(
             harness.outcomes[0].contains(
                 #""since":"1970-01-01T00:00:06Z","registered":"1970-01-01T00:00:05Z","at":"1970-01-01T00:00:05Z""#))
@@ -171,7 +171,7 @@ import Time
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())
-        answers(&harness, .unregistered)
+        answerAll(&harness, .unregistered)
         let outcome = try #require(harness.outcomes.first)
         #expect(outcome.contains(#""registered":"1970-01-01T00:00:05Z","at":"1970-01-01T00:00:05Z""#))
         #expect(!outcome.contains("since"))
@@ -183,7 +183,7 @@ import Time
         try harness.feed(register("mac"))
         harness.advance(to: 7)
         try harness.feed(push())
-        answers(&harness, .unregistered)
+        answerAll(&harness, .unregistered)
         #expect(harness.outcomes.last?.contains(#""since":"1970-01-01T00:00:07Z""#) == true)
         harness.advance(to: 8)
         #expect(try harness.takeSummary() == ["unregistered 4 mac", "device.retired 4 mac"])
@@ -193,7 +193,7 @@ import Time
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())
-        answers(&harness, .unregistered, since: at(5))
+        answerAll(&harness, .unregistered, since: at(5))
         #expect(harness.outcomes[0].contains(#""since":"1970-01-01T00:00:05Z","registered":"1970-01-01T00:00:05Z""#))
         harness.advance(to: 6)
         #expect(try harness.takeSummary() == ["unregistered 2 mac"])
@@ -203,13 +203,13 @@ import Time
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())
-        answers(&harness, .unregistered, since: at(4))
+        answerAll(&harness, .unregistered, since: at(4))
         harness.advance(to: 86_404)
         try harness.feed(push())
-        answers(&harness, .unregistered, since: at(4))
+        answerAll(&harness, .unregistered, since: at(4))
         harness.advance(to: 86_405)
         try harness.feed(push())
-        answers(&harness, .unregistered, since: at(4))
+        answerAll(&harness, .unregistered, since: at(4))
         harness.advance(to: 86_406)
         #expect(
             try harness.takeSummary() == [
@@ -220,7 +220,7 @@ import Time
     @Test func `a device that registers again before it is retired remains`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push())
-        answers(&harness, .unregistered, since: at(1_000))
+        answerAll(&harness, .unregistered, since: at(1_000))
         try harness.feed(register("mac", token: "new"))
         harness.advance(to: 5)
         try harness.feed(push())
@@ -244,7 +244,7 @@ import Time
         harness.advance(to: 3)
         #expect(try harness.takeSummary() == ["failed 4 mac", "accepted 4 pad", "device.retired 3 mac"])
         try harness.feed(push())
-        answers(&harness, .unknownAddress)
+        answerAll(&harness, .unknownAddress)
         harness.advance(to: 4)
         #expect(try harness.takeSummary() == ["unregistered 5 pad", "device.retired 5 pad"])
     }
@@ -253,7 +253,7 @@ import Time
         var harness = try DeliverHarness()
         for number in 0..<20 { try harness.feed(register("d\(number)")) }
         try harness.feed(push())
-        answers(&harness, .unknownAddress)
+        answerAll(&harness, .unknownAddress)
         harness.advance(to: 2)
         #expect(harness.outcomes.last?.contains("is it the wrong environment or topic?") == true)
         #expect(try harness.takeSummary().last == "app.stopped")
@@ -273,35 +273,40 @@ import Time
         var harness = try DeliverHarness()
         for number in 0..<25 { try harness.feed(register("d\(number)")) }
         try harness.feed(push())
-        answers(&harness, .unknownAddress)
-        #expect(harness.said == [])
+        answerAll(&harness, .unknownAddress)
+        #expect(harness.operatorMessages == [])
         harness.advance(to: 2)
         let app = "apns: iCloud.Notes development com.example.Notes"
-        #expect(harness.said.count == 1)
-        #expect(harness.said.first?.hasPrefix("\(app): Belfry stops sending: 20 devices are unknown there") == true)
+        #expect(harness.operatorMessages.count == 1)
+        #expect(
+            harness.operatorMessages.first?.hasPrefix("\(app): Belfry stops sending: 20 devices are unknown there")
+                == true)
         let found = harness.stage.findings(of: "out")
         let what = "out: apns rejects every push of iCloud.Notes development com.example.Notes: "
         #expect(found.count == 1 && found[0].code == "app.stopped" && found[0].text.hasPrefix(what), "\(found)")
         #expect(found[0].fix?.hasPrefix("the transport has not accepted any device of this app yet: Compare") == true)
         try harness.feed(push())
         harness.advance(to: 62)
-        answers(&harness, .unknownAddress)
+        answerAll(&harness, .unknownAddress)
         harness.advance(to: 63)
-        #expect(harness.said.count == 1)
+        #expect(harness.operatorMessages.count == 1)
         harness.advance(to: 200)
-        answers(&harness, .accepted)
+        answerAll(&harness, .accepted)
         harness.advance(to: 201)
-        #expect(harness.said.dropFirst() == ["\(app): the transport accepted a device: pushes are sent again"])
+        #expect(
+            harness.operatorMessages.dropFirst() == [
+                "\(app): the transport accepted a device: pushes are sent again"
+            ])
     }
 
-    @Test func `only the transport reports a stop that it answered`() throws {
+    @Test func `a stop that a transport answered is a finding, but no message to the operator`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push())
-        answers(&harness, .stopped)
+        answerAll(&harness, .stopped)
         harness.advance(to: 2)
         let fix = "belfry doctor apns says what is wrong; app.stopped in the log of out has the answer"
         #expect(harness.stage.findings(of: "out").map(\.fix) == [fix])
-        #expect(harness.said == [])
+        #expect(harness.operatorMessages == [])
     }
 
     @Test func `a stopped app is probed at growing intervals, and continues where it stopped`() throws {
@@ -346,13 +351,13 @@ import Time
     @Test func `held pushes go out in parts of bounded size`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push(collapseID: nil))
-        answers(&harness, .stopped)
+        answerAll(&harness, .stopped)
         harness.advance(to: 2)
         let long = push(collapseID: nil).replacing(
             #""alert":"Hi""#, with: #""alert":"\#(String(repeating: "x", count: 3_000))""#)
         for _ in 0..<1_000 { try harness.feed(long) }
         harness.advance(to: 62)
-        answers(&harness, .accepted)
+        answerAll(&harness, .accepted)
         var windows: [[UInt64]] = []
         for _ in 0..<10 {
             harness.wakeOnce()
@@ -365,13 +370,13 @@ import Time
     }
 
     @Test func `new settings of the transport release the held pushes`() throws {
-        var harness = try DeliverHarness(transports: "transports: {apns: {use: file, path: a}}")
+        var harness = try DeliverHarness(settings: "transports: {apns: {use: file, path: a}}")
         try harness.feed(register("mac"), push())
-        answers(&harness, .stopped)
+        answerAll(&harness, .stopped)
         harness.advance(to: 2)
-        let same = try harness.restarted(transports: "transports: {apns: {use: file, path: a}}")
+        let same = try harness.restarted(settings: "transports: {apns: {use: file, path: a}}")
         #expect(same.stage.deadline == at(61).advanced(by: .microseconds(1)))
-        var other = try harness.restarted(transports: "transports: {apns: {use: file, path: b}}")
+        var other = try harness.restarted(settings: "transports: {apns: {use: file, path: b}}")
         other.advance(to: 4)
         #expect(other.deliveries.map(\.id) == [.init(push: 2, device: "mac")])
     }

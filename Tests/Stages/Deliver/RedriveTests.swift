@@ -7,7 +7,7 @@ import Time
 /// A redrive sends an earlier push to one device again.
 @Suite struct RedriveTests {
     private func harness(_ events: String..., settings: String = "") throws -> DeliverHarness {
-        var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}\n" + settings)
+        var harness = try DeliverHarness(settings: "transports: {apns: {use: file}}\n" + settings)
         for event in [register("mac"), register("pad")] + events { try harness.feed(event) }
         return harness
     }

@@ -12,7 +12,7 @@ import Time
 
     /// A harness whose only device was retired at second 6, and the notice about that device.
     private func harness(_ settings: String = "") throws -> (DeliverHarness, Delivery) {
-        var harness = try DeliverHarness(transports: Self.settings + settings)
+        var harness = try DeliverHarness(settings: Self.settings + settings)
         harness.advance(to: 5)
         try harness.feed(register("mac", token: "6a0f"), push())
         let push = try #require(harness.takeDeliveries().first)
@@ -116,17 +116,17 @@ import Time
     @Test func `waiting notices survive a restart, and end if the setting is removed`() throws {
         var (harness, notice) = try harness()
         harness.answer(failed(notice, 503))
-        var same = try harness.restarted(transports: Self.settings)
+        var same = try harness.restarted(settings: Self.settings)
         same.advance(to: 7)
         #expect(same.takeDeliveries() == [notice])
-        var without = try harness.restarted(transports: "transports: {apns: {use: file}}")
+        var without = try harness.restarted(settings: "transports: {apns: {use: file}}")
         without.advance(to: 7)
         #expect(without.deliveries.isEmpty)
         #expect(try without.takeSummary() == ["unknown_transport 2 mac"])
     }
 
     @Test func `a notice beyond the limit of waiting pushes fails with the limit as its reason`() throws {
-        var harness = try DeliverHarness(transports: Self.settings + "pendingMax: 0")
+        var harness = try DeliverHarness(settings: Self.settings + "pendingMax: 0")
         try harness.feed(register("mac"), push())
         let push = try #require(harness.takeDeliveries().first)
         harness.answer(TransportAnswer(push.id, .unregistered, since: at(6)))

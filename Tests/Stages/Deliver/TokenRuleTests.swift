@@ -5,8 +5,8 @@ import Testing
 
 /// Deliver checks the tokens of registrations with the rules of their transports.
 @Suite struct TokenRuleTests {
-    /// Accepts tokens in capital letters, except `NONE`.
-    private struct Strict: Transport {
+    /// Rejects the token `NONE`, and converts all other tokens to lower case.
+    private struct LowercasingTransport: Transport {
         struct Settings: PluginSettings {
             init(from settings: inout SettingsReader) throws(SettingsError) {}
         }
@@ -25,9 +25,9 @@ import Testing
 
     private func harness(_ settings: String = "") throws -> DeliverHarness {
         var registry = Registry()
-        registry.register(Strict.self)
+        registry.register(LowercasingTransport.self)
         return try DeliverHarness(
-            transports: "transports: {apns: {use: strict}, hook: {use: webhook}}\n" + settings, registry: registry)
+            settings: "transports: {apns: {use: strict}, hook: {use: webhook}}\n" + settings, registry: registry)
     }
 
     @Test func `an invalid token becomes a dead letter, and the earlier registration stays`() throws {

@@ -30,7 +30,7 @@ struct AcceptedCommandsTests {
     ]
 
     @Test(arguments: commands)
-    func `an accepted command is logged unchanged`(command: String) throws {
+    func `an accepted command that does not change a record is logged unchanged`(command: String) throws {
         var door = try Door()
         #expect(try door.send(command) == nil)
         #expect(door.log == [command])
@@ -48,7 +48,7 @@ struct AcceptedCommandsTests {
         (#"{"type":"x","time":"2026-01-31T12:00:00Z"}"#, #"{"type":"x"}"#),
         (#"{ "type" : "x" , "time" : "2026-01-31t12:00:00.25+01:00" }"#, #"{"type" : "x" }"#),
     ])
-    func `the time is removed at any position`(written: String, logged: String) throws {
+    func `the member time is removed at any position`(written: String, logged: String) throws {
         let rest = #","container":"iCloud.a","environment":"production","user":"_a","device":"d""#
         var door = try Door()
         let type = #""device.unregister""#
@@ -74,7 +74,7 @@ struct AcceptedCommandsTests {
         #expect(try open.send(command) == nil)
     }
 
-    /// A changed setting applies to later saves. Match still accepts the older ones in the log.
+    /// A changed setting applies to later saves. Match still accepts the older saves in the log.
     @Test func `a stage without extended predicates continues a log that contains such predicates`() throws {
         let command = Example.query(#"{"recordType":"Note","predicate":"a == 1 OR ALL b > 2"}"#)
         var strict = try Door(recalling: [command])

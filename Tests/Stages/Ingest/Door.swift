@@ -9,7 +9,7 @@ struct Door {
     var stage: IngestStage
     private(set) var log: [String] = []
     private(set) var lineNumber: UInt64 = 0
-    /// The answer to the last saved subscription.
+    /// The report about the subscription that the latest command saved; nil if that command saved no subscription.
     private(set) var saved: SavedSubscription?
     private let settings: IngestSettings
     private let past = PastInMemory()
@@ -48,9 +48,9 @@ struct Door {
         past.keep(out, after: count)
     }
 
-    /// Replaces the stage by a new one with the same state.
-    mutating func restart(bySnapshot: Bool) throws {
-        guard bySnapshot else {
+    /// Replaces the stage by a new stage, which gets its state from a snapshot or from the log.
+    mutating func restart(fromSnapshot: Bool) throws {
+        guard fromSnapshot else {
             self = try Door(recalling: log, settings: settings)
             return
         }

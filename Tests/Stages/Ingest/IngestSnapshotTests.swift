@@ -31,9 +31,9 @@ struct IngestSnapshotTests {
     func `a restored stage continues like the original one`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = (0..<600).map { _ in Run.Arrival(Self.command(&draw)) }
-        let (itself, restored) = try Run.split(history, at: draw.below(400), past: past, fresh: fresh)
-        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
-        #expect(itself.state.count > 50, "seed \(seed)")
+        let (uninterrupted, restored) = try Run.split(history, at: draw.below(400), past: past, fresh: fresh)
+        #expect(uninterrupted.difference(from: restored) == nil, "seed \(seed)")
+        #expect(uninterrupted.state.count > 50, "seed \(seed)")
     }
 
     @Test(arguments: Seeded.seeds)
@@ -42,7 +42,8 @@ struct IngestSnapshotTests {
         let badge = #"{"type":"badge.set",\#(Example.place),"user":"_alice","badge":0}"#
         let saves = (0..<200).map { Example.save("n\($0)", owner: draw.one(of: ["_alice", "_bob"])) }
         let earlier = saves.shuffled(using: &draw).prefix(50)
-        // Zones are in the order in which they first came.
+        // A snapshot has the zones in the order in which commands first named them. So both runs begin with the same
+        // two zones.
         let zones = ["_alice", "_bob"].map { Example.save("first", owner: $0) }
         func run(_ commands: [String]) throws -> Run {
             let past = PastInMemory()
@@ -62,7 +63,7 @@ struct IngestSnapshotTests {
         let commands = [Example.save(), Example.save("n2", database: "public"), Example.save(database: "shared")]
         for command in commands { _ = try run.receive(.init(command)) }
         let then = (commands + [Example.delete(type: nil)]).map { Run.Arrival($0) }
-        let report = try run.damaged(fresh: fresh, then: then)
+        let report = try run.damageReport(fresh: fresh, then: then)
         #expect(report.prefixesAccepted == 0)
         #expect(report.changesRefused > 0)
     }

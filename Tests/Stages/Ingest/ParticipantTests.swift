@@ -32,7 +32,7 @@ struct ParticipantTests {
         }
     }
 
-    @Test func `a participant gets the same events as owner and as one of several participants`() throws {
+    @Test func `a save for a participant and a save with the participant as owner save the same record`() throws {
         var door = try Door()
         let command = Self.save(#"["_bob"]"#)
         try door.send(command)

@@ -11,7 +11,7 @@ struct RecordMemoryTests {
         }
     }
 
-    @Test func `the first save creates a record and the next ones update it`() throws {
+    @Test func `a save creates or updates a record, and a save after a delete creates the record again`() throws {
         let commands = [Example.save(), Example.save(), Example.delete(), Example.save()]
         #expect(try changes(commands) == ["create", "update", "delete", "create"])
     }
@@ -22,7 +22,9 @@ struct RecordMemoryTests {
         Example.save().replacing("development", with: "production"),
         Example.save().replacing("example.Notes", with: "example.Other"),
     ])
-    func `a save with another app, database, zone, owner, name or type creates another record`(other: String) throws {
+    func `a save with another container, environment, database, zone, owner, name or type creates another record`(
+        other: String
+    ) throws {
         #expect(try changes([Example.save(), other]) == ["create", "create"])
     }
 
@@ -30,7 +32,7 @@ struct RecordMemoryTests {
         Example.save().replacing("n1", with: #"n\u0031"#),
         Example.save().replacing(#""zoneName":"Notes""#, with: #""ownerName":"_alice","zoneName":"Notes""#),
     ])
-    func `a record can be written in several ways`(other: String) throws {
+    func `escapes and the name of a private zone's owner do not distinguish records`(other: String) throws {
         #expect(try changes([Example.save(), other]) == ["create", "update"])
     }
 
@@ -53,7 +55,7 @@ struct RecordMemoryTests {
         #expect(try changes([save("_bob"), save("_carol"), save("_bob")]) == ["create", "create", "update"])
     }
 
-    @Test func `the change that a producer names wins`() throws {
+    @Test func `the members change and before of a command take precedence over the known records`() throws {
         let commands = [
             Example.save(also: #","change":"update""#), Example.save(also: #","change":"create""#),
             Example.save("n2", also: #","before":{}"#),

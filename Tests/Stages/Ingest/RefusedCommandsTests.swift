@@ -83,7 +83,7 @@ struct RefusedCommandsTests {
             "redriveOf is required: add it"),
         Row(
             redrive(#""sequence":3}"#, #""sequence":0}"#), "position.sequence", at: "redriveOf.sequence",
-            "a sequence is a whole number from 1 on"),
+            "a sequence is a whole number from 1 on, not 0"),
         Row(
             redrive(#""log":"pushes""#, #""log":"a b""#), "name.characters", at: "redriveOf.log",
             #"a log's name is ASCII letters, digits, '.', '-' and '_', which "a b" is not"#),
@@ -183,16 +183,16 @@ struct RefusedCommandsTests {
             #"an origin has no member "devise": did you mean "device"?"#),
         Row(
             Example.save(also: #","change":"delete""#), "record.change", at: "change",
-            "record.save creates or updates: send record.delete instead"),
+            #"change is "delete", but a record.save only creates or updates: send record.delete instead"#),
         Row(
             Example.delete(also: #","change":"update""#), "record.change", at: "change",
-            "record.delete deletes: leave change out or send record.save"),
+            #"change is "update", but a record.delete only deletes: leave change out, or send record.save"#),
         Row(
             Example.save(also: #","change":"updated""#), "word.unknown", at: "change",
             #"a change cannot be "updated": did you mean "update"?"#),
         Row(
             Example.save(also: #","change":"create","before":{}"#), "member.conflict", at: "before",
-            "a new record had no fields before: leave before out"),
+            #"change is "create", and a new record had no earlier fields: leave before out"#),
         Row(
             Example.save(also: #","before":{"a":{"type":"STRING"}}"#), "member.missing", at: "before.a.value",
             "value is required: leave a field without a value out of the record"),

@@ -19,7 +19,7 @@ struct SubscriptionAnswerTests {
         #"{"type":"subscription.delete",\#(Example.place),"database":"\#(database)","user":"\#(user)","subscriptionID":"\#(id)"}"#
     }
 
-    @Test func `the answer to a subscription is its ID; other commands have no answer`() throws {
+    @Test func `a saved subscription is reported with its ID; other commands report no subscription`() throws {
         var door = try Door()
         try door.send(Self.save("feed"))
         #expect(door.saved == SavedSubscription(subscriptionID: "feed"))
@@ -89,7 +89,9 @@ struct SubscriptionAnswerTests {
         [save(), save(database: "public").replacing("development", with: "production")],
         [save(database: "public"), delete(), save(database: "public")],
     ])
-    func `an ID belongs to one user in one container`(commands: [String]) throws {
+    func `the same ID of another user, container or environment, or of a deleted subscription, gives no warning`(
+        commands: [String]
+    ) throws {
         var door = try Door()
         for command in commands {
             #expect(try door.send(command) == nil)
@@ -99,7 +101,7 @@ struct SubscriptionAnswerTests {
     }
 
     /// Earlier versions allowed an ID in several databases.
-    @Test func `the next save deletes the other copies of an ID that a log has in two databases`() throws {
+    @Test func `if a log has one ID in two databases, the next save of the ID deletes both`() throws {
         let log = [Self.save(), Self.save(database: "public")]
         var door = try Door(recalling: log)
         let shared = Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "shared")
@@ -113,7 +115,7 @@ struct SubscriptionAnswerTests {
         var (door, recalled) = (try Door(), try Door())
         func fresh() throws -> IngestStage { try Door().stage }
         var run = StageRun<IngestStage>(try fresh())
-        var snapshots: [StageRun<IngestStage>.Arrival] = []
+        var arrivals: [StageRun<IngestStage>.Arrival] = []
         for _ in 0..<200 {
             let (id, database) = ("s\(draw.below(5))", draw.one(of: ["private", "public"]))
             let save = Self.save(id, database: database)
@@ -122,13 +124,13 @@ struct SubscriptionAnswerTests {
             try door.send(command)
             try recalled.send(command)
             #expect(door.saved == recalled.saved, "seed \(seed)")
-            snapshots.append(.init(command))
+            arrivals.append(.init(command))
             if draw.isOneIn(8) { recalled = try Door(recalling: recalled.log) }
             _ = try run.receive(.init(command))
         }
         #expect(door.log == recalled.log, "seed \(seed)")
         #expect(door.log.count > 220, "seed \(seed)")
-        let (itself, restored) = try StageRun<IngestStage>.split(snapshots, at: 100, fresh: fresh)
-        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
+        let (uninterrupted, restored) = try StageRun<IngestStage>.split(arrivals, at: 100, fresh: fresh)
+        #expect(uninterrupted.difference(from: restored) == nil, "seed \(seed)")
     }
 }

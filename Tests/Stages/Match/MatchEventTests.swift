@@ -96,7 +96,7 @@ struct MatchEventTests {
         #expect(try feed.watchers(Line.change(fields: #"{"tags":{"value":["a","b","a"]}}"#)) == ["s"])
     }
 
-    @Test func `events of unknown types pass the match stage unchanged`() throws {
+    @Test func `events of other types pass the match stage unchanged`() throws {
         var feed = try Feed()
         let lines = [
             #"{"type":"device.register", "x":1}"#, #"{"type":"device.unregister"}"#, #"{"type":"else"}"#, "{}",

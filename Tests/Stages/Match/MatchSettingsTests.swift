@@ -8,7 +8,7 @@ struct MatchSettingsTests {
         try SettingsReader(text: text, file: "test.yaml").decode(MatchSettings.self)
     }
 
-    @Test func `a record type narrows a subscription by default`() throws {
+    @Test func `strictRecordType is narrow by default, and an invalid setting is rejected`() throws {
         #expect(try Self.read("{}") == MatchSettings())
         #expect(try Self.read("strictRecordType: narrow") == MatchSettings())
         #expect(try Self.read("strictRecordType: ignore").strictRecordType == .ignore)

@@ -40,10 +40,10 @@ struct MatchSnapshotTests {
         let history = try Self.history(&draw)
         for _ in 0..<4 {
             let cut = draw.below(history.count - 100)
-            let (itself, restored) = try Run.split(history, at: cut, fresh: Self.fresh)
-            #expect(itself.difference(from: restored) == nil, "seed \(seed), cut \(cut)")
-            #expect(itself.outputs.contains { $0.count > 2 }, "seed \(seed)")
-            #expect(itself.outputs.contains { $0.contains { $0.contains("not_matched") } }, "seed \(seed)")
+            let (uninterrupted, restored) = try Run.split(history, at: cut, fresh: Self.fresh)
+            #expect(uninterrupted.difference(from: restored) == nil, "seed \(seed), cut \(cut)")
+            #expect(uninterrupted.outputs.contains { $0.count > 2 }, "seed \(seed)")
+            #expect(uninterrupted.outputs.contains { $0.contains { $0.contains("not_matched") } }, "seed \(seed)")
         }
     }
 
@@ -66,7 +66,7 @@ struct MatchSnapshotTests {
             Line.save(#""subscriptionType":"database""#, id: "d"), Line.change(zone: "Y"), Line.change(type: "Task"),
         ]
         let then = (lines + [Line.remove()]).map { Run.Arrival($0) }
-        let report = try Self.run(lines).damaged(fresh: Self.fresh, then: then)
+        let report = try Self.run(lines).damageReport(fresh: Self.fresh, then: then)
         #expect(report.prefixesAccepted == 0)
         #expect(report.changesRefused > 0)
     }

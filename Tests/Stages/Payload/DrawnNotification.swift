@@ -34,7 +34,7 @@ struct DrawnNotification {
     }
 
     /// The paths that must never be missing.
-    var identifying: Set<[String]> { [["ck", "nid"], ["ck", family, "sid"], ["ck", family, "dbs"]] }
+    var identifying: Set<[String]> { [["ck", "nid"], ["ck", ckKey, "sid"], ["ck", ckKey, "dbs"]] }
 
     /// The expected paths that are missing, and the expected paths that have other values.
     func difference(from payload: Tree) -> (missing: Set<[String]>, wrong: [[String]]) {
@@ -52,7 +52,7 @@ struct DrawnNotification {
         return path.reduce(payload) { $0?[$1] }
     }
 
-    private var family: String { ["query": "qry", "zone": "fet", "database": "met"][notification.type] ?? "" }
+    private var ckKey: String { ["query": "qry", "zone": "fet", "database": "met"][notification.type] ?? "" }
 }
 
 // MARK: - Place and fields
@@ -75,12 +75,12 @@ extension DrawnNotification {
             default: notification.zoneOwner
             }
         expect(["ck"], ["nid": notification.id, "cid": notification.container, "ckuserid": notification.user])
-        expect(["ck", family], ["sid": notification.subscription, "zid": notification.zoneName, "zoid": owner])
+        expect(["ck", ckKey], ["sid": notification.subscription, "zid": notification.zoneName, "zoid": owner])
         expected[["ck", "ce"]] = .number(notification.environment == "production" ? "1" : "2")
-        expected[["ck", family, "dbs"]] = .number(["private": "1", "public": "2"][notification.database] ?? "3")
+        expected[["ck", ckKey, "dbs"]] = .number(["private": "1", "public": "2"][notification.database] ?? "3")
         guard notification.type == "query" else { return }
-        expect(["ck", family], ["rid": notification.record])
-        expected[["ck", family, "fo"]] = .number(["create": "1", "update": "2"][notification.reason] ?? "3")
+        expect(["ck", ckKey], ["rid": notification.record])
+        expected[["ck", ckKey, "fo"]] = .number(["create": "1", "update": "2"][notification.reason] ?? "3")
     }
 
     private mutating func expect(_ path: [String], _ texts: [String: String]) {
@@ -193,8 +193,8 @@ extension DrawnNotification {
         return text
     }
 
-    /// Expects `content-available` if nothing visible is expected. Every background push has this flag, even a push that
-    /// became a background push by pruning.
+    /// Expects `content-available` if nothing visible is expected. Every background push has this flag, even a push
+    /// that became a background push by pruning.
     private mutating func expectSilence() {
         guard expected.keys.allSatisfy({ $0[0] == "ck" }) else { return }
         expected[["aps", "content-available"]] = .number("1")

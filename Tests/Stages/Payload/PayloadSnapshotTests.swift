@@ -43,9 +43,9 @@ struct PayloadSnapshotTests {
     func `a restored stage continues like the original one`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = (0..<150).map { _ in Self.drawn(&draw) }
-        let (itself, restored) = try Run.split(history, at: draw.below(100), fresh: Self.fresh)
-        #expect(itself.difference(from: restored) == nil, "seed \(seed)")
-        #expect(itself.outputs.contains { $0.contains { $0.contains(#""badge":3"#) } }, "seed \(seed)")
+        let (uninterrupted, restored) = try Run.split(history, at: draw.below(100), fresh: Self.fresh)
+        #expect(uninterrupted.difference(from: restored) == nil, "seed \(seed)")
+        #expect(uninterrupted.outputs.contains { $0.contains { $0.contains(#""badge":3"#) } }, "seed \(seed)")
     }
 
     @Test(arguments: Seeded.seeds)
@@ -62,7 +62,7 @@ struct PayloadSnapshotTests {
             Self.notification("_a"), Self.notification("_b"), Self.setting(5, topic: "t", "_a", "iCloud.a"),
             Self.notification("_a"),
         ]
-        let report = try Self.run(history).damaged(fresh: Self.fresh, then: history)
+        let report = try Self.run(history).damageReport(fresh: Self.fresh, then: history)
         #expect(report.prefixesAccepted == 0)
         #expect(report.changesRefused > 0)
     }

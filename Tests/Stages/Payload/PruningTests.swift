@@ -186,7 +186,7 @@ import Testing
         #expect(try push(of: notification).keys.contains("unpruned") == false)
     }
 
-    @Test func `keeps the longest names of subscription and zone that ingest accepts`() throws {
+    @Test func `keeps the longest subscription ID and zone name that ingest accepts`() throws {
         let longest = String(repeating: "\"", count: 255)
         #expect(CloudKitLimits.subscriptionIDBytesMax == 255 && CloudKitLimits.zoneNameBytesMax == 255)
         for type in ["query", "zone", "database"] {
@@ -195,8 +195,8 @@ import Testing
             (notification.user, notification.zoneOwner, notification.database) = (longest, longest, "shared")
             notification.info = #"{"alertBody":"\#(String(repeating: "b", count: 9_000))","shouldBadge":true}"#
             let push = try push(of: notification)
-            let family = ["query": "qry", "zone": "fet", "database": "met"][type] ?? ""
-            for key in ["sid", "zid", "zoid"] { #expect(push["payload", "ck", family, key] == .text(longest)) }
+            let ckKey = ["query": "qry", "zone": "fet", "database": "met"][type] ?? ""
+            for key in ["sid", "zid", "zoid"] { #expect(push["payload", "ck", ckKey, key] == .text(longest)) }
             #expect(push["payload", "ck", "nid"] == .text(notification.id))
         }
     }

@@ -31,9 +31,9 @@ func outputs(
             let event = InputEvent(sequence: UInt64(index + 1), json: json, line: bytes)
             clock.receive(event, at: Instant(microseconds: time), into: &outbox)
         }
-        if cuts.contains(index) { output.take(&outbox) }
+        if cuts.contains(index) { output.collect(&outbox) }
     }
-    output.take(&outbox)
+    output.collect(&outbox)
     return output
 }
 
@@ -45,7 +45,7 @@ func push(of notification: SampleNotification) throws -> Tree {
 }
 
 extension StageOutput {
-    mutating func take(_ outbox: inout Outbox) {
+    mutating func collect(_ outbox: inout Outbox) {
         lines += String(decoding: outbox.lines, as: UTF8.self).split(separator: "\n").map(String.init)
         rejections += outbox.takeRejections().map { "\($0.rejection.code) \($0.rejection.path)" }
         outbox.removeEvents()

@@ -25,7 +25,8 @@ import Time
 
     @Test func `many pushes share few connections, and open no more streams than allowed`() async throws {
         try await APNsRig.with("connections: 2", streams: 20) { rig in
-            let answers = await rig.settle((1...2_000).map { apnsPush($0, token: String(format: "%064x", $0)) })
+            let answers = await rig.deliverUntilFinal(
+                (1...2_000).map { apnsPush($0, token: String(format: "%064x", $0)) })
             #expect(answers.count == 2_000 && answers.allSatisfy { $0.outcome == .accepted })
             #expect(Set(rig.apns.received.map(\.id)).count == 2_000)
             #expect(Set(rig.apns.received.map(\.connection)).count <= 2)
@@ -80,7 +81,7 @@ import Time
 
     @Test func `a revoked key stops waiting pushes, and costs one new connection`() async throws {
         try await APNsRig.with("connections: 2", streams: 5) { rig in
-            #expect(await rig.settle((1...20).map { apnsPush($0) }).count == 20)
+            #expect(await rig.deliverUntilFinal((1...20).map { apnsPush($0) }).count == 20)
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#)
             let reported = await rig.deliver((21...120).map { apnsPush($0) })
             #expect(reported.allSatisfy { $0.outcome == .stopped && $0.reason == "InvalidProviderToken" })
@@ -108,7 +109,7 @@ import Time
     func `after GOAWAY, pushes go over another connection`(_ end: String) async throws {
         let script = [#"{"when":{"nth":40},"do":\#(end)}"#]
         try await APNsRig.with(script: script, streams: 10) { rig in
-            let answers = await rig.settle((1...200).map { apnsPush($0, token: String(format: "%08x", $0)) })
+            let answers = await rig.deliverUntilFinal((1...200).map { apnsPush($0, token: String(format: "%08x", $0)) })
             #expect(
                 answers.allSatisfy { $0.outcome == .accepted },
                 "\(answers.filter { $0.outcome != .accepted }.prefix(3))")
@@ -129,18 +130,18 @@ import Time
         try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"drop":true}}"#]) { rig in
             let first = await rig.deliver(apnsPush(1))[0]
             #expect(first.outcome == .deferred && first.mayRepeat)
-            let second = await rig.settle(apnsPush(1))
+            let second = await rig.deliverUntilFinal(apnsPush(1))
             #expect(second.outcome == .accepted)
         }
     }
 
-    @Test func `a push that is still in flight is joined and not sent twice`() async throws {
+    @Test func `a push that is passed again while it is in flight is not sent twice`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"latency":[2600,2600]}}"#)
-            rig.patience.value = .milliseconds(100)
+            rig.windowLength.value = .milliseconds(100)
             let first = await rig.deliver(apnsPush(1))[0]
             #expect(first.outcome == .deferred && first.reason == "in_flight" && first.attempts == 0)
-            let second = await rig.settle(apnsPush(1))
+            let second = await rig.deliverUntilFinal(apnsPush(1))
             #expect(second.outcome == .accepted && second.attempts == 1)
             #expect(rig.apns.received.map(\.id.last) == ["9", "1"])
         }
@@ -156,7 +157,7 @@ import Time
                 #expect(await rig.deliver(apnsPush(number))[0].outcome == .accepted)
             }
             try await rig.apns.control(#"{"script":[{"do":{"silence":true}}]}"#)
-            rig.patience.value = .milliseconds(100)
+            rig.windowLength.value = .milliseconds(100)
             let late = await rig.deliver((1...4).map { apnsPush(number + $0) })
             #expect(late.allSatisfy { $0.reason == "in_flight" }, "\(late)")
             _ = await rig.deliver(apnsPush(number + 5))
@@ -168,17 +169,17 @@ import Time
         try await APNsRig.with("timeout: 300ms", script: [#"{"when":{"first":1},"do":{"silence":true}}"#]) { rig in
             let first = await rig.deliver(apnsPush(1))[0]
             #expect(first.outcome == .deferred && first.mayRepeat && first.reason == "no answer")
-            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+            #expect(await rig.deliverUntilFinal(apnsPush(1)).outcome == .accepted)
         }
     }
 
     @Test func `an unresponsive server delays only its own app`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"silence":true}}"#)
-            rig.patience.value = .milliseconds(100)
+            rig.windowLength.value = .milliseconds(100)
             #expect(await rig.deliver(apnsPush(1)).map(\.reason) == ["in_flight"])
             // If the next window waited for the unresponsive server, the test would exceed its time limit.
-            rig.patience.value = .seconds(3_600)
+            rig.windowLength.value = .seconds(3_600)
             let next = await rig.deliver(apnsPush(2))
             #expect(next[0].outcome == .deferred && next[0].attempts == 0)
         }
@@ -187,10 +188,10 @@ import Time
     @Test func `a push that waits for an earlier push is not sent after a newer push`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"latency":[2500,2500]}}"#)
-            rig.patience.value = .milliseconds(100)
+            rig.windowLength.value = .milliseconds(100)
             let first = await rig.deliver(apnsPush(1, collapse: "c"), apnsPush(2, collapse: "c"))
             #expect(first.map(\.reason) == ["in_flight", "waits for an earlier push"])
-            let last = await rig.settle(apnsPush(3, collapse: "c"))
+            let last = await rig.deliverUntilFinal(apnsPush(3, collapse: "c"))
             #expect(last.outcome == .accepted)
             #expect(rig.apns.received.map(\.id.last) == ["9", "1", "3"])
         }
@@ -211,7 +212,8 @@ import Time
         let apns = try await LocalAPNs.start(configuration)
         try await apns.stop()
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let transport = try APNsRig.transport(to: apns.port, in: folder, patience: TestPatience(.milliseconds(500)))
+        let transport = try APNsRig.transport(
+            to: apns.port, in: folder, windowLength: TestWindowLength(.milliseconds(500)))
         try await transport.open()
         let reported = await transport.deliver([apnsPush(1)])[0]
         #expect(reported.outcome == .deferred && reported.attempts == 0 && !reported.mayRepeat)
@@ -288,7 +290,7 @@ import Time
             let stranger = try await LocalAPNs.start(configuration)
             defer { try? FileManager.default.removeItem(atPath: other) }
             let transport = try APNsRig.transport(
-                to: stranger.port, in: rig.folder, patience: TestPatience(.milliseconds(500)))
+                to: stranger.port, in: rig.folder, windowLength: TestWindowLength(.milliseconds(500)))
             try await transport.open()
             let reported = await transport.deliver([apnsPush(1)])[0]
             #expect(reported.outcome == .deferred && reported.attempts == 0, "\(reported)")

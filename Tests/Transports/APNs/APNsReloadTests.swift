@@ -12,13 +12,13 @@ import Testing
     @Test func `an app is added while pushes of its key are in flight`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             try await rig.change(to: .notes(), .apart(Self.other))
-            #expect(await rig.settle([apnsPush(1), apnsPush(2, app: .apart)]).count == 2)
+            #expect(await rig.deliverUntilFinal([apnsPush(1), apnsPush(2, app: .apart)]).count == 2)
             let late = (10..<20).map { apnsPush($0, token: "aa\($0)") }
             try await rig.begin(late)
             let said = try await rig.change(to: .notes(), .apart(Self.other), .added())
             #expect(said == ["1 app added", "the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are renewed"])
             let after = [apnsPush(20, app: .added), apnsPush(21, app: .apart), apnsPush(22)]
-            #expect(await rig.settle(after + late).allSatisfy { $0.outcome == .accepted && !$0.mayRepeat })
+            #expect(await rig.deliverUntilFinal(after + late).allSatisfy { $0.outcome == .accepted && !$0.mayRepeat })
             let (old, new) = (try rig.connection(of: 1), try rig.connection(of: 20))
             #expect(try late.allSatisfy { try rig.connection(of: $0.id.push) == old })
             #expect(try new > old && rig.connection(of: 22) == new)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `an app changes to another key, and pushes in flight are joined`() async throws {
+    @Test func `an app changes to another key, and pushes in flight are not sent again`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             let late = (10..<20).map { apnsPush($0, token: "aa\($0)") }
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
@@ -39,7 +39,8 @@ import Testing
                     "the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are closed",
                     "connections of TEAMLOCAL1-KEYLOCAL34 at localhost are opened",
                 ])
-            #expect(await rig.settle([apnsPush(20)] + late).allSatisfy { $0.outcome == .accepted && $0.attempts == 1 })
+            let answers = await rig.deliverUntilFinal([apnsPush(20)] + late)
+            #expect(answers.allSatisfy { $0.outcome == .accepted && $0.attempts == 1 })
             #expect(rig.apns.receivedCount == 12 && rig.apns.received.allSatisfy { !$0.isRepeat })
             #expect(rig.apns.received.last?.keyID == Self.other)
             #expect(rig.apns.received.filter { $0.keyID == "KEYLOCAL12" }.count == 11)
@@ -59,7 +60,7 @@ import Testing
             #expect(answers.map(\.outcome) == [.deferred, .accepted, .accepted])
             #expect(answers[0].reason == "waits for an earlier push" && answers[0].attempts == 0)
             #expect(answers[0].until == rig.clock.now.advanced(by: .seconds(1)))
-            #expect(await rig.settle(former).outcome == .accepted)
+            #expect(await rig.deliverUntilFinal(former).outcome == .accepted)
             #expect(await rig.deliver(next)[0].outcome == .accepted)
             #expect(rig.apns.received.last?.keyID == Self.other && rig.apns.receivedCount == 5)
         }
@@ -68,12 +69,12 @@ import Testing
     @Test func `a removed app sends no more pushes, but still gets answers to pushes in flight`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             try await rig.change(to: .notes(), .apart(Self.other))
-            _ = await rig.settle(apnsPush(1, app: .apart))
+            _ = await rig.deliverUntilFinal(apnsPush(1, app: .apart))
             try await rig.begin([apnsPush(2, token: "aa", app: .apart)])
             #expect(try await rig.change(to: .notes()).first == "1 app removed")
-            #expect(await rig.settle(apnsPush(2, token: "aa", app: .apart)).outcome == .accepted)
+            #expect(await rig.deliverUntilFinal(apnsPush(2, token: "aa", app: .apart)).outcome == .accepted)
             #expect(await rig.deliver(apnsPush(3, app: .apart))[0].outcome == .stopped)
-            #expect(await rig.settle(apnsPush(4)).outcome == .accepted)
+            #expect(await rig.deliverUntilFinal(apnsPush(4)).outcome == .accepted)
             #expect(rig.apns.received.count == 3)
         }
     }
@@ -81,9 +82,9 @@ import Testing
     @Test func `a setting that does not concern connections leaves them open`() async throws {
         try await APNsRig.with(otherKeys: [Self.other]) { rig in
             try await rig.change(to: .notes(), .apart(Self.other))
-            _ = await rig.settle([apnsPush(1), apnsPush(2, app: .apart)])
+            _ = await rig.deliverUntilFinal([apnsPush(1), apnsPush(2, app: .apart)])
             #expect(try await rig.change("timeout: 5s", to: .notes(), .apart(Self.other)) == [])
-            _ = await rig.settle([apnsPush(3), apnsPush(4, app: .apart)])
+            _ = await rig.deliverUntilFinal([apnsPush(3), apnsPush(4, app: .apart)])
             #expect(try rig.connection(of: 3) == rig.connection(of: 1))
             #expect(try rig.connection(of: 4) == rig.connection(of: 2))
         }
@@ -91,7 +92,7 @@ import Testing
 
     @Test func `settings with a missing key file leave the transport unchanged`() async throws {
         try await APNsRig.with { rig in
-            _ = await rig.settle(apnsPush(1))
+            _ = await rig.deliverUntilFinal(apnsPush(1))
             let wrong = App.notes().text.replacing(".p8", with: ".lost")
             let settings = try rig.settings("", [wrong])
             await #expect(throws: TransportError.self) { try await rig.transport.change(to: settings) }
@@ -107,7 +108,7 @@ import Testing
             #expect(await rig.deliver(apnsPush(1))[0].reason == "InvalidProviderToken")
             let said = try await rig.change(to: .notes())
             #expect(said == ["the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are renewed"])
-            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+            #expect(await rig.deliverUntilFinal(apnsPush(1)).outcome == .accepted)
         }
     }
 }
@@ -120,6 +121,7 @@ private struct App {
         App("notes", .notes, key, file: file)
     }
     static func added(_ key: String = "KEYLOCAL12") -> App { App("added", .added, key) }
+    /// An app with another key, and so with connections of its own.
     static func apart(_ key: String) -> App { App("apart", .apart, key) }
 
     private init(_ name: String, _ app: Delivery.App, _ key: String, file: String? = nil) {
@@ -161,11 +163,11 @@ extension APNsRig {
     /// Sends pushes that the server receives but does not answer soon.
     fileprivate func begin(_ pushes: [Delivery]) async throws {
         let before = apns.receivedCount
-        patience.value = .milliseconds(50)
+        windowLength.value = .milliseconds(50)
         while apns.receivedCount < before + pushes.count {
             try #require(await deliver(pushes).allSatisfy { $0.outcome == .deferred })
         }
-        patience.value = .seconds(3_600)
+        windowLength.value = .seconds(3_600)
     }
 
     fileprivate func connection(of push: UInt64) throws -> Int {

@@ -15,16 +15,17 @@ final class APNsRig: Sendable {
     let transport: APNsTransport
     let folder: String
     let clock: TestClock
-    let patience: TestPatience
+    let windowLength: TestWindowLength
 
     static let app = Delivery.App(
         container: "iCloud.com.example.Notes", environment: "development", topic: "com.example.Notes")
 
     private init(
-        _ apns: LocalAPNs, _ transport: APNsTransport, _ folder: String, _ clock: TestClock, _ patience: TestPatience
+        _ apns: LocalAPNs, _ transport: APNsTransport, _ folder: String, _ clock: TestClock,
+        _ windowLength: TestWindowLength
     ) {
         (self.apns, self.transport, self.folder, self.clock) = (apns, transport, folder, clock)
-        self.patience = patience
+        self.windowLength = windowLength
     }
 
     /// Calls the body with an open transport and a running APNs. Stops both afterwards.
@@ -52,20 +53,20 @@ final class APNsRig: Sendable {
         }
         let apns = try await LocalAPNs.start(configuration)
         if !script.isEmpty { try await apns.control(#"{"script":[\#(script.joined(separator: ","))]}"#) }
-        let (clock, patience) = (TestClock(), TestPatience())
+        let (clock, windowLength) = (TestClock(), TestWindowLength())
         let transport = try transport(
-            to: apns.port, in: folder, settings, otherTopics: otherTopics, clock: clock, patience: patience,
+            to: apns.port, in: folder, settings, otherTopics: otherTopics, clock: clock, windowLength: windowLength,
             dialing: dialing)
         try await transport.open()
-        try await body(APNsRig(apns, transport, folder, clock, patience))
+        try await body(APNsRig(apns, transport, folder, clock, windowLength))
         await transport.close()
         try await apns.stop()
     }
 
     static func transport(
         to port: Int, in folder: String, _ settings: String = "", otherTopics: [String] = [],
-        clock: TestClock = TestClock(), patience: TestPatience = TestPatience(), topic: String = "com.example.Notes",
-        dialing: Dialing = .soon, context: TransportContext? = nil,
+        clock: TestClock = TestClock(), windowLength: TestWindowLength = TestWindowLength(),
+        topic: String = "com.example.Notes", dialing: Dialing = .soon, context: TransportContext? = nil,
         resolver: @escaping @Sendable (any EventLoop) -> (any Resolver & Sendable)? = { _ in nil }
     ) throws -> APNsTransport {
         let text = Self.settings(to: port, in: folder, settings, topic: topic, otherTopics: otherTopics)
@@ -73,7 +74,7 @@ final class APNsRig: Sendable {
         return APNsTransport(
             settings, context: context ?? TransportContext(name: "apns", folder: folder) { _ in },
             Surroundings(
-                now: { clock.now }, jitter: { 0.5 }, patience: { patience.value }, dialing: dialing,
+                now: { clock.now }, jitter: { 0.5 }, windowLength: { windowLength.value }, dialing: dialing,
                 resolver: resolver))
     }
 
@@ -105,8 +106,8 @@ final class APNsRig: Sendable {
         await transport.deliver(pushes).sorted { ($0.id.push, $0.id.device) < ($1.id.push, $1.id.device) }
     }
 
-    /// Sends pushes until each has its last answer.
-    func settle(_ pushes: [Delivery]) async -> [TransportAnswer] {
+    /// Sends pushes until each has its final answer.
+    func deliverUntilFinal(_ pushes: [Delivery]) async -> [TransportAnswer] {
         var (open, settled) = (pushes, [TransportAnswer]())
         while !open.isEmpty, !Task.isCancelled {
             let answers = await deliver(open)
@@ -117,17 +118,17 @@ final class APNsRig: Sendable {
         return settled
     }
 
-    /// Sends a push until it has its last answer.
-    func settle(_ push: Delivery) async -> TransportAnswer {
+    /// Sends a push until it has its final answer.
+    func deliverUntilFinal(_ push: Delivery) async -> TransportAnswer {
         var answer = await deliver(push)[0]
         while answer.outcome == .deferred, !Task.isCancelled { answer = await deliver(push)[0] }
         return answer
     }
 
-    /// Sends a push, and then gives the server a script. The connection is open then, so a short window is long enough
+    /// Sends a push, and then gives the server a script. The connection is then open, so a short window is long enough
     /// to write a request.
     func connect(thenBehave script: String) async throws {
-        #expect(await settle(apnsPush(9)).outcome == .accepted)
+        #expect(await deliverUntilFinal(apnsPush(9)).outcome == .accepted)
         try await apns.control(#"{"script":[\#(script)]}"#)
     }
 }
@@ -156,7 +157,7 @@ final class TestClock: Sendable {
 }
 
 /// The length of a window. By default, a window is longer than any test.
-final class TestPatience: Sendable {
+final class TestWindowLength: Sendable {
     private let state: Mutex<Duration>
 
     init(_ value: Duration = .seconds(3_600)) { state = Mutex(value) }

@@ -50,7 +50,7 @@ import Testing
             let found = try await APNsProbe(settings, context: context).run()[0]
             #expect(found.verdict == verdict && found.reason == reason, "\(found)")
             #expect(found.text.contains("the certificate \(rig.folder)/client.pem"), "\(found)")
-            #expect(found.took < .seconds(10))
+            #expect(found.duration < .seconds(10))
         }
     }
 
@@ -95,8 +95,8 @@ import Testing
         let own = try Folder()
         let made = try await folder == nil ? LocalAPNs.start(Self.configuration(own)) : nil
         try await made?.stop()
-        let patience = TestPatience(.milliseconds(500))
-        let transport = try APNsRig.transport(to: port, in: folder ?? own.path, patience: patience)
+        let windowLength = TestWindowLength(.milliseconds(500))
+        let transport = try APNsRig.transport(to: port, in: folder ?? own.path, windowLength: windowLength)
         try await transport.open()
         var reported = await transport.deliver([apnsPush(1)])[0]
         while words != ConnectionFailure.noTLSAnswer.rawValue,

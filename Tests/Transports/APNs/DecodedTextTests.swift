@@ -29,7 +29,7 @@ import Time
                     expected[id(pushes.count)] = "a\(Unicode.Scalar(byte))b"
                 }
             }
-            let answers = await rig.settle(pushes)
+            let answers = await rig.deliverUntilFinal(pushes)
             #expect(answers.count == pushes.count)
             #expect(
                 answers.allSatisfy { $0.outcome == .accepted }, "\(answers.first { $0.outcome != .accepted } as Any)")

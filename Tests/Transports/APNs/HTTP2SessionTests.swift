@@ -17,16 +17,16 @@ import Testing
         var session = HTTP2Session()
         #expect(session.room == 0)
         _ = session.takeOutput()
-        session.take(ServerFrames.settings([(SettingID.concurrentStreamsMax, 7)]))
+        session.receive(ServerFrames.settings([(SettingID.concurrentStreamsMax, 7)]))
         #expect(session.room == 7)
-        #expect(session.sent().last?.flags == FrameFlag.ack)
+        #expect(session.takeFrames().last?.flags == FrameFlag.ack)
     }
 
     @Test func `a request is one HEADERS frame and one DATA frame`() {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         #expect(session.submit(.of("{}"), tag: 1) == 1)
         #expect(session.submit(.of("{\"a\":1}"), tag: 2) == 3)
-        let frames = session.sent()
+        let frames = session.takeFrames()
         #expect(frames.map(\.kind) == [.headers, .data, .headers, .data])
         #expect(frames.map(\.stream) == [1, 1, 3, 3])
         #expect(frames[1].body == Array("{}".utf8) && frames[1].flags == FrameFlag.endStream)
@@ -34,30 +34,32 @@ import Testing
     }
 
     @Test func `the room for requests follows the server's settings at once`() {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         for tag in 0..<50 { session.submit(.of("{}"), tag: tag) }
         #expect(session.room == 50)
-        session.take(ServerFrames.settings([(SettingID.concurrentStreamsMax, 10)]))
+        session.receive(ServerFrames.settings([(SettingID.concurrentStreamsMax, 10)]))
         #expect(session.room == 0)
-        for stream in stride(from: UInt32(1), to: 83, by: 2) { session.take(ServerFrames.answer(stream, status: 200)) }
+        for stream in stride(from: UInt32(1), to: 83, by: 2) {
+            session.receive(ServerFrames.answer(stream, status: 200))
+        }
         #expect(session.room == 1)
     }
 
     @Test func `there is no room for requests when the stream numbers are used up`() {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         session.nextStream = HTTP2Session.lastStreamMax - 6
         #expect(session.room == 3)
         let streams = (1...3).map { session.submit(.of("{}"), tag: $0) }
         #expect(streams == [6, 4, 2].map { HTTP2Session.lastStreamMax - $0 })
         #expect(session.room == 0)
-        session.take(ServerFrames.answer(streams[2], status: 200))
+        session.receive(ServerFrames.answer(streams[2], status: 200))
         #expect(session.takeEventTexts() == ["3: 200 "] && session.room == 0)
     }
 
     @Test func `each answer is reported with the tag of its request`() {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         for tag in [5, 6, 7] { session.submit(.of("{}"), tag: tag) }
-        session.take(ServerFrames.answer(3, status: 200) + ServerFrames.answer(1, status: 410, body: "{}"))
+        session.receive(ServerFrames.answer(3, status: 200) + ServerFrames.answer(1, status: 410, body: "{}"))
         #expect(session.takeEventTexts() == ["6: 200 ", "5: 410 {}"])
         #expect(session.streams.count == 1)
     }
@@ -67,81 +69,81 @@ import Testing
             ServerFrames.answer(1, status: 400, [("apns-unique-id", "u")], body: #"{"reason":"BadTopic"}"#)
             + ServerFrames.goAway(last: 1, .noError, "bye") + ServerFrames.frame(.ping, [1, 2, 3, 4, 5, 6, 7, 8])
         for size in 1...bytes.count {
-            var session = HTTP2Session.met()
+            var session = HTTP2Session.ready()
             session.submit(.of("{}"), tag: 9)
-            _ = session.sent()
+            _ = session.takeFrames()
             for start in stride(from: 0, to: bytes.count, by: size) {
-                session.take(Array(bytes[start..<min(start + size, bytes.count)]))
+                session.receive(Array(bytes[start..<min(start + size, bytes.count)]))
             }
             let texts = session.takeEventTexts()
             #expect(texts == [#"9: 400 {"reason":"BadTopic"}"#, "goaway 1 0 bye"], "pieces of \(size)")
             let pong = SentFrame(kind: .ping, flags: 1, stream: 0, body: [1, 2, 3, 4, 5, 6, 7, 8])
-            #expect(session.sent() == [pong])
+            #expect(session.takeFrames() == [pong])
         }
     }
 
     @Test func `after GOAWAY, requests above the last stream are reported as refused`() {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         for tag in 1...3 { session.submit(.of("{}"), tag: tag) }
-        session.take(ServerFrames.goAway(last: HTTP2Session.lastStreamMax))
+        session.receive(ServerFrames.goAway(last: HTTP2Session.lastStreamMax))
         #expect(session.room == 0 && session.takeEventTexts().count == 1)
-        session.take(ServerFrames.goAway(last: 3))
+        session.receive(ServerFrames.goAway(last: 3))
         #expect(session.takeEventTexts() == ["3: refused", "goaway 3 0 "])
-        session.take(ServerFrames.goAway(last: 5))
+        session.receive(ServerFrames.goAway(last: 5))
         #expect(session.takeEventTexts() == ["goaway 3 0 "], "a second GOAWAY may only lower the number")
-        session.take(ServerFrames.answer(3, status: 200))
+        session.receive(ServerFrames.answer(3, status: 200))
         session.close()
         #expect(session.takeEventTexts() == ["2: 200 ", "1: broken 8"])
     }
 
     @Test func `a refused stream is reported differently from a broken one`() {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         for tag in 1...3 { session.submit(.of("{}"), tag: tag) }
-        session.take(ServerFrames.reset(1, .refusedStream) + ServerFrames.reset(3, .cancel))
+        session.receive(ServerFrames.reset(1, .refusedStream) + ServerFrames.reset(3, .cancel))
         #expect(session.takeEventTexts() == ["1: refused", "2: broken 8"])
     }
 
     @Test func `an answer may come before the end of the request's body`() {
-        var session = HTTP2Session.met([(SettingID.initialWindowSize, 1)])
+        var session = HTTP2Session.ready([(SettingID.initialWindowSize, 1)])
         session.submit(.of("{\"long\":1}"), tag: 1)
         let head = ServerFrames.frame(
             .headers, flags: FrameFlag.endHeaders, stream: 1, [0x08, 0x03] + Array("413".utf8))
-        session.take(head + ServerFrames.reset(1, .noError))
+        session.receive(head + ServerFrames.reset(1, .noError))
         #expect(session.takeEventTexts() == ["1: 413 "])
         #expect(session.blocked.isEmpty && session.streams.count == 0)
     }
 
     @Test func `bodies wait for the server's windows`() {
-        var session = HTTP2Session.met([(SettingID.initialWindowSize, 4)])
+        var session = HTTP2Session.ready([(SettingID.initialWindowSize, 4)])
         session.submit(.of("0123456789"), tag: 1)
-        #expect(session.sent().map(\.body.count).last == 4)
-        session.take(ServerFrames.windowUpdate(1, 3))
-        #expect(session.sent().map(\.body) == [Array("456".utf8)])
-        session.take(ServerFrames.settings([(SettingID.initialWindowSize, 100)]))
-        let last = session.sent().first { $0.kind == .data }
+        #expect(session.takeFrames().map(\.body.count).last == 4)
+        session.receive(ServerFrames.windowUpdate(1, 3))
+        #expect(session.takeFrames().map(\.body) == [Array("456".utf8)])
+        session.receive(ServerFrames.settings([(SettingID.initialWindowSize, 100)]))
+        let last = session.takeFrames().first { $0.kind == .data }
         #expect(last?.body == Array("789".utf8) && last?.flags == FrameFlag.endStream)
     }
 
     @Test func `no more bytes are sent than the connection's window allows`() {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         let body = String(repeating: "x", count: 4_000)
         for tag in 0..<17 { session.submit(.of(body), tag: tag) }
-        let sent = session.sent().filter { $0.kind == .data }.map(\.body.count).reduce(0, +)
+        let sent = session.takeFrames().filter { $0.kind == .data }.map(\.body.count).reduce(0, +)
         #expect(sent == 65_535)
-        session.take(ServerFrames.windowUpdate(0, 10_000))
-        let rest = session.sent().map(\.body.count).reduce(0, +)
+        session.receive(ServerFrames.windowUpdate(0, 10_000))
+        let rest = session.takeFrames().map(\.body.count).reduce(0, +)
         #expect(rest == 17 * 4_000 - 65_535)
     }
 
     @Test func `a smaller header table is announced and used`() {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         session.submit(.of("{}"), tag: 1)
-        _ = session.sent()
-        session.take(ServerFrames.settings([(SettingID.headerTableSize, 0)]))
-        _ = session.sent()
+        _ = session.takeFrames()
+        session.receive(ServerFrames.settings([(SettingID.headerTableSize, 0)]))
+        _ = session.takeFrames()
         session.submit(.of("{}"), tag: 2)
         session.submit(.of("{}"), tag: 3)
-        let blocks = session.sent().filter { $0.kind == .headers }.map(\.body)
+        let blocks = session.takeFrames().filter { $0.kind == .headers }.map(\.body)
         #expect(blocks[0].first == 0x20, "the size update comes first")
         #expect(blocks[1].count == blocks[0].count - 1, "no field is in the table any more")
     }
@@ -166,36 +168,36 @@ import Testing
         ("a window beyond its limit", ServerFrames.windowUpdate(0, 0x7FFF_FFFF), 3),
     ])
     func `a violation of the protocol ends the connection`(_ name: String, _ bytes: [UInt8], _ code: Int) {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         session.submit(.of("{}"), tag: 1)
-        _ = session.sent()
-        session.take(bytes)
+        _ = session.takeFrames()
+        session.receive(bytes)
         #expect(session.takeEventTexts() == ["failed \(code)"], "\(name)")
-        #expect(session.sent().last?.kind == .goAway && session.room == 0)
+        #expect(session.takeFrames().last?.kind == .goAway && session.room == 0)
     }
 
     @Test func `interim answers and trailers do not change the outcome`() {
-        var session = HTTP2Session.met()
+        var session = HTTP2Session.ready()
         session.submit(.of("{}"), tag: 1)
         let interim = ServerFrames.frame(
             .headers, flags: FrameFlag.endHeaders, stream: 1, [0x08, 0x03] + Array("103".utf8))
         let head = ServerFrames.frame(.headers, flags: FrameFlag.endHeaders, stream: 1, [0x88])
         let trailers = ServerFrames.frame(
             .headers, flags: FrameFlag.endHeaders | FrameFlag.endStream, stream: 1, [0x00, 1, 0x61, 1, 0x62])
-        session.take(interim + head + trailers)
+        session.receive(interim + head + trailers)
         #expect(session.takeEventTexts() == ["1: 200 "])
     }
 
     @Test func `streams that last long do not disturb later streams`() {
-        var session = HTTP2Session.met([(SettingID.concurrentStreamsMax, 1_000)])
+        var session = HTTP2Session.ready([(SettingID.concurrentStreamsMax, 1_000)])
         session.submit(.of("{}"), tag: 0)
         for tag in 1...5_000 {
             let stream = session.submit(.of("{}"), tag: tag)
-            if tag % 700 != 0 { session.take(ServerFrames.answer(stream, status: 200)) }
+            if tag % 700 != 0 { session.receive(ServerFrames.answer(stream, status: 200)) }
         }
         #expect(session.streams.count == 8)
         #expect(session.takeEventTexts().count == 4_993)
-        session.take(ServerFrames.answer(1, status: 200))
+        session.receive(ServerFrames.answer(1, status: 200))
         #expect(session.takeEventTexts() == ["0: 200 "])
     }
 }

@@ -6,24 +6,24 @@ import PipelineKit
 /// The history of a pool: a list of events. Each question is answered by going through all events.
 struct PoolHistory {
     enum Event {
-        case handed(push: Int, batch: Int, orderKey: UInt8?)
+        case passed(push: Int, batch: Int, orderKey: UInt8?)
         case sent(push: Int, over: Int)
         /// The push's stream ended. The status is 0 if the server did not process the push, and -1 if the result is
         /// unknown.
-        case landed(push: Int, over: Int, status: Int)
-        case told(TransportAnswer, batch: Int)
+        case streamEnded(push: Int, over: Int, status: Int)
+        case answered(TransportAnswer, batch: Int)
         case dialed(Int, at: NIODeadline)
         case connected(Int)
         case goneAway(Int, stops: Bool)
-        case toldToClose(Int)
+        case closeRequested(Int)
         case settings(Int, streams: Int)
         case ended(Int, at: NIODeadline)
         case changed(connections: Int, renews: Bool)
         case retired, closed
     }
 
-    /// A push between its arrival and its last answer.
-    struct Life {
+    /// A push between its arrival and its final answer.
+    struct OpenPush {
         /// The index of the event with which the push arrived.
         let began: Int
         let orderKey: UInt8?
@@ -38,41 +38,41 @@ struct PoolHistory {
 
     var events: [Event] = []
 
-    /// - Returns: The pushes that have no last answer, and the mistakes of the pool.
-    func lives() -> (lives: [Int: Life], wrong: [String]) {
-        var (lives, wrong): ([Int: Life], [String]) = ([:], [])
+    /// - Returns: The pushes that have no final answer, and the mistakes of the pool.
+    func openPushes() -> (open: [Int: OpenPush], mistakes: [String]) {
+        var (open, mistakes): ([Int: OpenPush], [String]) = ([:], [])
         var (kept, isRetired) = (Set<Int>(), false)
         for (index, event) in events.enumerated() {
             switch event {
-            case .handed(let push, let batch, let orderKey):
-                if isRetired, let life = lives[push], life.isLate, life.over == nil { lives[push] = nil }
-                if lives[push] == nil { lives[push] = Life(began: index, orderKey: orderKey, batch: batch) }
-                lives[push]?.batch = batch
-                lives[push]?.isLate = false
+            case .passed(let push, let batch, let orderKey):
+                if isRetired, let openPush = open[push], openPush.isLate, openPush.over == nil { open[push] = nil }
+                if open[push] == nil { open[push] = OpenPush(began: index, orderKey: orderKey, batch: batch) }
+                open[push]?.batch = batch
+                open[push]?.isLate = false
             case .sent(let push, let over):
-                if lives[push]?.over != nil || kept.contains(push) { wrong.append("\(push) is sent twice") }
-                lives[push]?.over = over
-            case .landed(let push, _, _): lives[push]?.over = nil
-            case .told(let answer, let batch):
+                if open[push]?.over != nil || kept.contains(push) { mistakes.append("\(push) is sent twice") }
+                open[push]?.over = over
+            case .streamEnded(let push, _, _): open[push]?.over = nil
+            case .answered(let answer, let batch):
                 let push = Int(answer.id.push)
-                guard let life = lives[push], life.batch == batch else {
-                    wrong.append("\(push) is answered twice")
+                guard let openPush = open[push], openPush.batch == batch else {
+                    mistakes.append("\(push) is answered twice")
                     continue
                 }
                 if answer.isUnderWay {
-                    if life.isLate { wrong.append("\(push) is late twice") }
-                    lives[push]?.isLate = true
+                    if openPush.isLate { mistakes.append("\(push) is late twice") }
+                    open[push]?.isLate = true
                 } else {
-                    if life.isLate { kept.insert(push) } else { kept.remove(push) }
-                    lives[push] = nil
+                    if openPush.isLate { kept.insert(push) } else { kept.remove(push) }
+                    open[push] = nil
                 }
             case .retired: isRetired = true
-            case .closed: lives = lives.filter { !$0.value.isLate }
-            case .dialed, .connected, .goneAway, .toldToClose, .settings, .ended, .changed: break
+            case .closed: open = open.filter { !$0.value.isLate }
+            case .dialed, .connected, .goneAway, .closeRequested, .settings, .ended, .changed: break
             }
         }
         // A retired pool drops late pushes that are not in flight. It answers such a push only if it is passed again.
-        return (isRetired ? lives.filter { !$0.value.isLate || $0.value.over != nil } : lives, wrong)
+        return (isRetired ? open.filter { !$0.value.isLate || $0.value.over != nil } : open, mistakes)
     }
 
     /// How many pushes may be in flight on a connection.
@@ -82,8 +82,8 @@ struct PoolHistory {
             switch event {
             case .connected(id): isConnected = true
             case .settings(id, let count): streams = count
-            case .landed(_, id, let status): isTrusted = isTrusted || (status > 0 && status != 403)
-            case .goneAway(id, _), .toldToClose(id), .ended(id, _): return 0
+            case .streamEnded(_, id, let status): isTrusted = isTrusted || (status > 0 && status != 403)
+            case .goneAway(id, _), .closeRequested(id), .ended(id, _): return 0
             default: break
             }
         }
@@ -98,10 +98,10 @@ struct PoolHistory {
             case .dialed(id, _): isOpen = true
             case .ended(id, _): isOpen = false
             case .changed, .retired, .closed: if isOpen { return true }
-            case .goneAway(id, _), .toldToClose(id): return true
+            case .goneAway(id, _), .closeRequested(id): return true
             // A credential that is rejected on one connection is rejected on all.
-            case .landed(_, _, 403), .goneAway(_, true): if isOpen { return true }
-            case .landed(_, id, let status): if status >= 0, !Self.good.contains(status) { return true }
+            case .streamEnded(_, _, 403), .goneAway(_, true): if isOpen { return true }
+            case .streamEnded(_, id, let status): if status >= 0, !Self.good.contains(status) { return true }
             default: break
             }
         }
@@ -114,11 +114,11 @@ struct PoolHistory {
         var open = Set<Int>()
         for event in events {
             switch event {
-            case .landed(_, _, let status) where Self.good.contains(status): failures = 0
+            case .streamEnded(_, _, let status) where Self.good.contains(status): failures = 0
             case .changed(let connections, let renews):
                 most = connections
                 if renews { (failures, isStopped) = (0, false) }
-            case .handed: isStopped = false
+            case .passed: isStopped = false
             case .goneAway(_, let stops): isStopped = isStopped || stops
             case .dialed(let id, _): open.insert(id)
             case .ended(let id, let at):

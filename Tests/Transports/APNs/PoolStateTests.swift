@@ -8,14 +8,14 @@ import Testing
 /// Compares the behaviour of a pool with the history of its events.
 struct PoolStateTests {
     @Test(arguments: Seeded.seeds)
-    func `in any order of events each push is sent where it may be, and answered once`(seed: UInt64) {
+    func `in any order of events, each push is sent only where it may be sent, and answered once`(seed: UInt64) {
         var draw = Seeded(seed)
         for walk in 0..<300 {
             var toy = ToyPool(Seeded(draw.next()))
-            for _ in 0..<60 where toy.wrong.isEmpty { toy.step() }
-            if toy.wrong.isEmpty { toy.endAllWaits() }
-            #expect(toy.wrong.isEmpty, "walk \(walk) of seed \(seed): \(toy.wrong) \(toy.happened.events)")
-            if !toy.wrong.isEmpty { return }
+            for _ in 0..<60 where toy.mistakes.isEmpty { toy.step() }
+            if toy.mistakes.isEmpty { toy.endAllWaits() }
+            #expect(toy.mistakes.isEmpty, "walk \(walk) of seed \(seed): \(toy.mistakes) \(toy.history.events)")
+            if !toy.mistakes.isEmpty { return }
         }
     }
 
@@ -24,7 +24,7 @@ struct PoolStateTests {
         var state = PoolState(.toy(hasToken: true, connections: 1), at: start)
         func answer(_ status: Int) -> [HTTP2Event] { [.answer(tag: 0, ResponseHead(status: status), body: [])] }
         #expect(state.activity == .idle)
-        state.take([.toy(1, orderKey: nil)], { _ in }, patience: .seconds(1), at: start)
+        state.add([.toy(1, orderKey: nil)], { _ in }, windowLength: .seconds(1), at: start)
         #expect(state.activity == .dialing && state.actions.first == .dial(1))
         state.ended(1, "is not there", at: start)
         #expect(state.activity == .backingOff && state.nextDial == start.now + .milliseconds(500))

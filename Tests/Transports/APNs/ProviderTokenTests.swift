@@ -45,20 +45,20 @@ import Time
     @Test func `a young token that is rejected is kept`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
-        #expect(try !keeper.refuse(at: Self.start.advanced(by: .seconds(1_199))))
+        #expect(try !keeper.replaceExpired(at: Self.start.advanced(by: .seconds(1_199))))
         #expect(keeper.token == token)
-        #expect(try keeper.refuse(at: Self.start.advanced(by: .seconds(1_201))))
+        #expect(try keeper.replaceExpired(at: Self.start.advanced(by: .seconds(1_201))))
         #expect(keeper.token != token)
     }
 
     @Test func `if tokens change too often, no token is made for twenty minutes`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
-        keeper.keep(at: Self.start.advanced(by: .seconds(2_000)))
+        keeper.pauseReplacement(at: Self.start.advanced(by: .seconds(2_000)))
         #expect(try keeper.current(at: Self.start.advanced(by: .seconds(3_100)), age: .seconds(2_400)).0 == token)
-        #expect(try !keeper.refuse(at: Self.start.advanced(by: .seconds(3_100))))
+        #expect(try !keeper.replaceExpired(at: Self.start.advanced(by: .seconds(3_100))))
         #expect(try keeper.current(at: Self.start.advanced(by: .seconds(3_201)), age: .seconds(2_400)).isNew)
-        keeper.keep(at: Self.start.advanced(by: .seconds(6_000)))
+        keeper.pauseReplacement(at: Self.start.advanced(by: .seconds(6_000)))
         #expect(
             try keeper.current(at: Self.start.advanced(by: .seconds(6_800)), age: .seconds(2_400)).isNew,
             "no token is older than an hour")

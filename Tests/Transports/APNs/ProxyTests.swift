@@ -66,19 +66,22 @@ import Testing
     private func transport(_ rig: APNsRig, _ port: Int, _ more: String = "") throws -> APNsTransport {
         try APNsRig.transport(
             to: rig.apns.port, in: rig.folder, "proxy: http://127.0.0.1:\(port)\n\(more)",
-            patience: rig.patience)
+            windowLength: rig.windowLength)
     }
 
     private func expectNothingSent(_ rig: APNsRig, _ port: Int, reason: String) async throws {
-        rig.patience.value = .milliseconds(500)
+        rig.windowLength.value = .milliseconds(500)
         let transport = try transport(rig, port)
         try await transport.open()
         var reported = await transport.deliver([apnsPush(1)])[0]
-        while reported.reason?.contains("room") == true { reported = await transport.deliver([apnsPush(1)])[0] }
+        // On a busy machine the window may end before the proxy answers.
+        while reported.reason?.contains("does not answer") == true {
+            reported = await transport.deliver([apnsPush(1)])[0]
+        }
         #expect(reported.outcome == .deferred && reported.attempts == 0 && !reported.mayRepeat)
         #expect(reported.reason?.contains(reason) == true, "\(reported)")
         #expect(rig.apns.receivedCount == 0)
         await transport.close()
-        rig.patience.value = .seconds(3_600)
+        rig.windowLength.value = .seconds(3_600)
     }
 }

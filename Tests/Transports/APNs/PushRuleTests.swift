@@ -10,15 +10,16 @@ import Testing
     /// Why the push is rejected; nil if it is accepted.
     private func refusal(
         _ type: String, priority: String? = nil, topic: String = Self.app, body: String = #"{"aps":{"alert":"Hi"}}"#,
-        certificate: Bool = false
+        usesCertificate: Bool = false
     ) -> String? {
         var reader = APNsPushReader(collapsesRepeats: true)
-        return refusal(by: &reader, type, priority: priority, topic: topic, body: body, certificate: certificate)
+        return refusal(
+            by: &reader, type, priority: priority, topic: topic, body: body, usesCertificate: usesCertificate)
     }
 
     private func refusal(
         by reader: inout APNsPushReader, _ type: String, priority: String? = nil, topic: String = Self.app,
-        body: String = #"{"aps":{"alert":"Hi"}}"#, certificate: Bool = false
+        body: String = #"{"aps":{"alert":"Hi"}}"#, usesCertificate: Bool = false
     ) -> String? {
         let priority = (priority ?? (type == "background" ? "5" : "10"))
         let line =
@@ -26,16 +27,16 @@ import Testing
             + #""apns-push-type":"\#(type)","apns-priority":"\#(priority)"},"payload":\#(body)}"#
         let push = Delivery(id: .init(push: 1, device: "phone"), transport: "apns", line: Array(line.utf8))
         do throws(UnsendablePush) {
-            _ = try reader.read(push, topic: topic, usesCertificate: certificate)
+            _ = try reader.read(push, topic: topic, usesCertificate: usesCertificate)
             return nil
         } catch { return error.reason }
     }
 
-    private static let onlyAwake = #"{"aps":{"content-available":1}}"#
-    private static let awakeAndMore = #"{"aps":{"content-available":1},"ck":{"ce":2}}"#
+    private static let wakesOnly = #"{"aps":{"content-available":1}}"#
+    private static let wakesWithData = #"{"aps":{"content-available":1},"ck":{"ce":2}}"#
 
     @Test func `an alert push must show something`() {
-        for body in [Self.onlyAwake, Self.awakeAndMore] {
+        for body in [Self.wakesOnly, Self.wakesWithData] {
             #expect(refusal("alert", body: body)?.contains("send it as background") == true)
         }
         for aps in [#"{"content-available":1,"badge":0}"#, #"{"sound":"x"}"#, #"{"mutable-content":1}"#, "{}"] {
@@ -45,16 +46,16 @@ import Testing
     }
 
     @Test func `a push that only wakes the app has priority 5`() {
-        #expect(refusal("voip", topic: Self.app + ".voip", body: Self.onlyAwake)?.hasSuffix("10: it must be 5") == true)
-        #expect(refusal("voip", priority: "5", topic: Self.app + ".voip", body: Self.onlyAwake) == nil)
-        #expect(refusal("voip", topic: Self.app + ".voip", body: Self.awakeAndMore) == nil)
+        #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesOnly)?.hasSuffix("10: it must be 5") == true)
+        #expect(refusal("voip", priority: "5", topic: Self.app + ".voip", body: Self.wakesOnly) == nil)
+        #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesWithData) == nil)
     }
 
     @Test func `a background push has priority 5 and nothing for the user`() {
-        #expect(refusal("background", body: Self.awakeAndMore) == nil)
+        #expect(refusal("background", body: Self.wakesWithData) == nil)
         for priority in ["10", "1"] {
             #expect(
-                refusal("background", priority: priority, body: Self.awakeAndMore)
+                refusal("background", priority: priority, body: Self.wakesWithData)
                     == "a background push with apns-priority \(priority): it must be 5")
         }
         for key in ["alert", "badge", "sound"] {
@@ -76,7 +77,7 @@ import Testing
                 refusal(type, topic: topic)
                     == "the topic \(topic) of a \(type) push is not a bundle ID followed by \(suffix)")
         }
-        for (bundle, body) in [("alert", #"{"aps":{"alert":"Hi"}}"#), ("background", Self.onlyAwake)] {
+        for (bundle, body) in [("alert", #"{"aps":{"alert":"Hi"}}"#), ("background", Self.wakesOnly)] {
             let refusal = refusal(bundle, topic: Self.app + suffix, body: body)
             #expect(refusal == "the topic \(Self.app)\(suffix) is for \(type) pushes, not for \(bundle)")
         }
@@ -90,9 +91,9 @@ import Testing
 
     @Test(arguments: [("location", ".location-query"), ("liveactivity", ".push-type.liveactivity")])
     func `a certificate cannot send location and Live Activity pushes`(type: String, suffix: String) {
-        let refusal = refusal(type, topic: Self.app + suffix, certificate: true)
+        let refusal = refusal(type, topic: Self.app + suffix, usesCertificate: true)
         #expect(refusal == "a \(type) push needs a token: a certificate cannot send it")
-        #expect(self.refusal("alert", certificate: true) == nil)
+        #expect(self.refusal("alert", usesCertificate: true) == nil)
     }
 
     @Test(arguments: ["null", "[]", #""text""#, "7"]) func `a payload must be a JSON object`(body: String) {
@@ -102,10 +103,10 @@ import Testing
     @Test func `a push is checked even if a push of the same kind was accepted before`() {
         var reader = APNsPushReader(collapsesRepeats: true)
         #expect(refusal(by: &reader, "alert") == nil)
-        #expect(refusal(by: &reader, "alert", body: Self.onlyAwake) != nil)
+        #expect(refusal(by: &reader, "alert", body: Self.wakesOnly) != nil)
         #expect(refusal(by: &reader, "alert", topic: Self.app + ".voip") != nil)
         #expect(refusal(by: &reader, "location", topic: Self.app + ".location-query") == nil)
-        #expect(refusal(by: &reader, "location", topic: Self.app + ".location-query", certificate: true) != nil)
+        #expect(refusal(by: &reader, "location", topic: Self.app + ".location-query", usesCertificate: true) != nil)
         #expect(refusal(by: &reader, "alert") == nil)
     }
 

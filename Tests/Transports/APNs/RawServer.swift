@@ -63,7 +63,7 @@ final class RawServer: Sendable {
     private static func tls(_ folder: String) throws -> NIOSSLContext {
         var configuration = LocalAPNs.Configuration()
         configuration.folder = folder
-        let paths = try Credentials(configuration).server(names: ["localhost"])
+        let paths = try Credentials(configuration).makeServerCertificate(names: ["localhost"])
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(paths.certificate).map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: paths.key, format: .pem)))

@@ -72,19 +72,21 @@ struct SentFrame: Equatable {
 
 extension HTTP2Session {
     /// A session that has received the server's settings.
-    static func met(_ settings: [(id: UInt16, value: UInt32)] = [(SettingID.concurrentStreamsMax, 100)]) -> HTTP2Session
-    {
+    static func ready(
+        _ settings: [(id: UInt16, value: UInt32)] = [(SettingID.concurrentStreamsMax, 100)]
+    ) -> HTTP2Session {
         var session = HTTP2Session()
         _ = session.takeOutput()
-        session.take(ServerFrames.settings(settings))
+        session.receive(ServerFrames.settings(settings))
         _ = session.takeOutput()
         _ = session.takeEvents()
         return session
     }
 
-    mutating func take(_ bytes: [UInt8]) { bytes.withUnsafeBytes { receive($0) } }
+    mutating func receive(_ bytes: [UInt8]) { bytes.withUnsafeBytes { receive($0) } }
 
-    mutating func sent() -> [SentFrame] { SentFrame.read(takeOutput()) ?? [] }
+    /// Removes and returns the frames that were written since the last call.
+    mutating func takeFrames() -> [SentFrame] { SentFrame.read(takeOutput()) ?? [] }
 
     /// Removes the events since the last call, and returns short texts of them.
     mutating func takeEventTexts() -> [String] {

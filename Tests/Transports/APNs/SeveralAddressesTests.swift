@@ -10,20 +10,20 @@ import Testing
 /// Tests a host with two addresses, of which the first cannot be reached.
 @Suite(.timeLimit(.minutes(1))) struct SeveralAddresses {
     @Test func `a push arrives although the host's first address refuses connections`() async throws {
-        try await accepted { port in [try SocketAddress(ipAddress: "127.0.0.2", port: port)] }
+        try await expectAccepted { port in [try SocketAddress(ipAddress: "127.0.0.2", port: port)] }
     }
 
     @Test func `a push arrives although nobody answers at the host's first address`() async throws {
         var sockets: [CInt] = []
         defer { for socket in sockets { close(socket) } }
-        try await accepted { port in
+        try await expectAccepted { port in
             sockets = try Self.fullListener(at: "127.0.0.2", port)
             return [try SocketAddress(ipAddress: "127.0.0.2", port: port)]
         }
     }
 
     /// - Parameter first: Returns the addresses before the server's own. Called with the server's port.
-    private func accepted(_ first: (Int) throws -> [SocketAddress]) async throws {
+    private func expectAccepted(addressesBefore first: (Int) throws -> [SocketAddress]) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -67,7 +67,7 @@ import Time
         #expect(try Self.authorizations(&fields, at: Self.start).count == 1)
         let later = Self.start.advanced(by: .seconds(25 * 60))
         let before = try Self.authorizations(&fields, at: later)
-        try fields[0].refuseToken(at: later)
+        try fields[0].replaceExpiredToken(at: later)
         let after = try Self.authorizations(&fields, at: later)
         #expect(
             after.count == 1 && after != before, "when one pool replaces the token, the other sends the new one at once"
@@ -116,8 +116,8 @@ import Time
         #expect(try stage.current(at: due, age: Self.age) == doctors)
         let refused = due.advanced(by: .seconds(1_500))
         let other = try Self.token(of: Self.key(), in: folder)
-        try other.refuse(at: refused)
-        try stage.refuse(at: refused)
+        try other.replaceExpired(at: refused)
+        try stage.replaceExpired(at: refused)
         #expect(try stage.current(at: refused, age: Self.age) == other.current(at: refused, age: Self.age))
     }
 

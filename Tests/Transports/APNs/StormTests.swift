@@ -58,11 +58,11 @@ import Testing
 
     /// No push is accepted. Pushes of later windows open no other connection until the wait is over.
     @Test(arguments: reasons)
-    func `a server that rejects everything is not dialed for each push`(
+    func `a server that rejects everything does not get a new connection for each push`(
         _ status: Int, _ reason: String, _ outcome: TransportAnswer.Outcome
     ) async throws {
         try await APNsRig.with(script: [Self.refusal(status, reason, topic: "*")], dialing: .never) { rig in
-            rig.patience.value = .milliseconds(100)
+            rig.windowLength.value = .milliseconds(100)
             while rig.apns.receivedCount == 0, !Task.isCancelled { _ = await rig.deliver(apnsPush(1)) }
             for number: UInt64 in 1...30 {
                 let reported = await rig.deliver(apnsPush(number))[0]

@@ -15,10 +15,10 @@ final class TestProxy: Sendable {
     let port: Int
     private let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let listener: any Channel
-    private let heads: Heads
+    private let heads: RequestHeads
 
     init(_ conduct: Conduct) async throws {
-        let (heads, threads) = (Heads(), threads)
+        let (heads, threads) = (RequestHeads(), threads)
         self.heads = heads
         listener = try await ServerBootstrap(group: threads)
             .childChannelInitializer { channel in
@@ -39,7 +39,7 @@ final class TestProxy: Sendable {
     }
 }
 
-private final class Heads: Sendable {
+private final class RequestHeads: Sendable {
     private let state = Mutex<[String]>([])
     var all: [String] { state.withLock(\.self) }
     func append(_ head: String) { state.withLock { $0.append(head) } }
@@ -51,11 +51,11 @@ private final class ProxyHandler: ChannelInboundHandler {
     typealias OutboundOut = ByteBuffer
 
     private let conduct: TestProxy.Conduct
-    private let heads: Heads
+    private let heads: RequestHeads
     private var head = ""
     private var other: (any Channel)?
 
-    init(_ conduct: TestProxy.Conduct, _ heads: Heads) { (self.conduct, self.heads) = (conduct, heads) }
+    init(_ conduct: TestProxy.Conduct, _ heads: RequestHeads) { (self.conduct, self.heads) = (conduct, heads) }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)

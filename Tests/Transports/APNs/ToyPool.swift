@@ -9,15 +9,15 @@ import Time
 /// A ``PoolState`` with simulated connections. The toy performs the state's actions as `ConnectionPool` does, and its
 /// servers behave at random.
 struct ToyPool {
-    private(set) var happened = PoolHistory()
-    private(set) var wrong: [String] = []
+    private(set) var history = PoolHistory()
+    private(set) var mistakes: [String] = []
     private var state: PoolState
     private var moment: PoolState.Moment
     private var draw: Seeded
     private var tags: [Int: Int] = [:]
     private var streams: [Int: Int] = [:]
     /// Connections that were told to close or have ended.
-    private var over: Set<Int> = []
+    private var closing: Set<Int> = []
     private var dialing: [Int] = []
     private var connected: [Int] = []
     private var waits: [Int: NIODeadline] = [:]
@@ -40,7 +40,7 @@ struct ToyPool {
         moment = moment.later(.milliseconds(draw.one(of: [1, 100, 100, 700, 20_000])))
         let jitter = Double(draw.below(101)) / 100
         moment.jitter = { jitter }
-        happen()
+        simulateEvent()
         act()
         compare()
     }
@@ -52,23 +52,23 @@ struct ToyPool {
             act()
         }
         compare()
-        let unanswered = happened.lives().lives.filter { !$0.value.isLate }
-        if !unanswered.isEmpty { wrong.append("never answered: \(unanswered.keys)") }
+        let unanswered = history.openPushes().open.filter { !$0.value.isLate }
+        if !unanswered.isEmpty { mistakes.append("never answered: \(unanswered.keys)") }
     }
 
-    private mutating func happen() {
-        let out = happened.lives().lives.filter { $0.value.over != nil }.sorted { $0.key < $1.key }
+    private mutating func simulateEvent() {
+        let out = history.openPushes().open.filter { $0.value.over != nil }.sorted { $0.key < $1.key }
         switch draw.below(16) {
-        case 0...3: hand()
+        case 0...3: passPushes()
         case 4...5 where !dialing.isEmpty: endDial(dialing.remove(at: draw.below(dialing.count)))
         case 6 where !connected.isEmpty:
             let id = draw.one(of: connected)
             streams[id] = draw.below(4)
-            happened.events.append(.settings(id, streams: streams[id] ?? 0))
+            history.events.append(.settings(id, streams: streams[id] ?? 0))
             receive([.settings(streamsMax: streams[id] ?? 0)], from: id)
         case 7...10 where !out.isEmpty:
-            let (push, life) = draw.one(of: out)
-            if let id = life.over { land(push, on: id) }
+            let (push, openPush) = draw.one(of: out)
+            if let id = openPush.over { endStream(push, on: id) }
         case 11 where !connected.isEmpty: goAway(draw.one(of: connected))
         case 12 where !connected.isEmpty: end(draw.one(of: connected))
         case 13 where !waits.isEmpty:
@@ -79,27 +79,27 @@ struct ToyPool {
         }
     }
 
-    private mutating func hand() {
+    private mutating func passPushes() {
         batches += 1
-        let lives = happened.lives().lives
+        let open = history.openPushes().open
         // A push in flight is passed again only if it is late.
-        let again = (0..<pushes).filter { (lives[$0].map { $0.isLate } ?? true) && draw.isOneIn(8) }
+        let again = (0..<pushes).filter { (open[$0].map { $0.isLate } ?? true) && draw.isOneIn(8) }
         let fresh = Array(pushes..<(pushes + 1 + draw.below(4)))
         pushes += fresh.count
         let batch = batches
         if draw.isOneIn(6), !again.isEmpty {
             for push in again {
-                happened.events.append(.handed(push: push, batch: batch, orderKey: orderKey(of: push)))
+                history.events.append(.passed(push: push, batch: batch, orderKey: orderKey(of: push)))
             }
-            return state.join(again.map { .toy($0) }, collector(of: batch), patience: .seconds(2), at: moment)
+            return state.join(again.map { .toy($0) }, collector(of: batch), windowLength: .seconds(2), at: moment)
         }
         for push in again + fresh {
-            happened.events.append(.handed(push: push, batch: batch, orderKey: orderKey(of: push)))
+            history.events.append(.passed(push: push, batch: batch, orderKey: orderKey(of: push)))
         }
-        state.take(
+        state.add(
             (again + fresh).map { .toy($0, orderKey: orderKey(of: $0), expires: $0 % 11 == 0 ? moment.wall : nil) },
             collector(of: batch),
-            patience: .seconds(2), at: moment)
+            windowLength: .seconds(2), at: moment)
     }
 
     private func orderKey(of push: Int) -> UInt8? { push % 3 == 0 ? UInt8(push % 2) : nil }
@@ -110,33 +110,33 @@ struct ToyPool {
     private let box = AnswerBox()
 
     private mutating func endDial(_ id: Int) {
-        if draw.isOneIn(3) || over.contains(id) {
-            happened.events.append(.ended(id, at: moment.now))
+        if draw.isOneIn(3) || closing.contains(id) {
+            history.events.append(.ended(id, at: moment.now))
             state.ended(id, "is not there", at: moment)
         } else {
-            happened.events.append(.connected(id))
+            history.events.append(.connected(id))
             connected.append(id)
             state.dialed(id, at: moment)
         }
     }
 
     private mutating func receive(_ events: [HTTP2Event], from id: Int) {
-        state.received(events, from: id, hasRead: true, isOver: over.contains(id), at: moment)
+        state.received(events, from: id, hasRead: true, isOver: closing.contains(id), at: moment)
     }
 
-    private mutating func land(_ push: Int, on id: Int) {
+    private mutating func endStream(_ push: Int, on id: Int) {
         guard let tag = tags[push] else { return }
         switch draw.below(8) {
         case 0:
-            happened.events.append(.landed(push: push, over: id, status: 0))
+            history.events.append(.streamEnded(push: push, over: id, status: 0))
             receive([.refused(tag: tag)], from: id)
         case 1:
-            happened.events.append(.landed(push: push, over: id, status: -1))
+            history.events.append(.streamEnded(push: push, over: id, status: -1))
             receive([.broken(tag: tag, .protocolError)], from: id)
         default:
             let (status, reason) = draw.one(of: Self.answers)
-            happened.events.append(
-                .landed(push: push, over: id, status: status == 429 && reason.count > 20 ? 400 : status))
+            history.events.append(
+                .streamEnded(push: push, over: id, status: status == 429 && reason.count > 20 ? 400 : status))
             let body = reason.isEmpty ? [] : Array(#"{"reason":"\#(reason)"}"#.utf8)
             receive([.answer(tag: tag, ResponseHead(status: status), body: body)], from: id)
         }
@@ -145,23 +145,23 @@ struct ToyPool {
     private mutating func goAway(_ id: Int) {
         let stops = draw.isOneIn(4)
         let given = out(on: id).filter { _ in draw.isOneIn(2) }
-        for push in given { happened.events.append(.landed(push: push, over: id, status: 0)) }
-        happened.events.append(.goneAway(id, stops: stops))
+        for push in given { history.events.append(.streamEnded(push: push, over: id, status: 0)) }
+        history.events.append(.goneAway(id, stops: stops))
         let data = stops ? Array(#"{"reason":"BadCertificateEnvironment"}"#.utf8) : []
         receive(
             given.compactMap { tags[$0] }.map { .refused(tag: $0) }
                 + [.goAway(lastStream: 0, .noError, debugData: data)], from: id)
     }
 
-    private func out(on id: Int) -> [Int] { happened.lives().lives.filter { $0.value.over == id }.keys.sorted() }
+    private func out(on id: Int) -> [Int] { history.openPushes().open.filter { $0.value.over == id }.keys.sorted() }
 
     /// Ends the socket of a connection, and with it the requests in flight.
     private mutating func end(_ id: Int) {
         connected.removeAll { $0 == id }
-        over.insert(id)
+        closing.insert(id)
         let lost = out(on: id)
-        for push in lost { happened.events.append(.landed(push: push, over: id, status: -1)) }
-        happened.events.append(.ended(id, at: moment.now))
+        for push in lost { history.events.append(.streamEnded(push: push, over: id, status: -1)) }
+        history.events.append(.ended(id, at: moment.now))
         receive(lost.compactMap { tags[$0] }.map { .broken(tag: $0, .cancel) }, from: id)
         state.ended(id, nil, at: moment)
     }
@@ -169,35 +169,35 @@ struct ToyPool {
     private mutating func change() {
         switch draw.below(6) {
         case 0:
-            happened.events.append(.retired)
+            history.events.append(.retired)
             state.retire(at: moment)
         case 1:
-            happened.events.append(.closed)
+            history.events.append(.closed)
             state.close(at: moment)
         default:
             let (connections, renews) = (1 + draw.below(3), draw.isOneIn(2))
-            happened.events.append(.changed(connections: connections, renews: renews))
+            history.events.append(.changed(connections: connections, renews: renews))
             var options = state.options
             options.connections = connections
-            state.use(options, renews: renews, at: moment)
+            state.use(options, renewsConnections: renews, at: moment)
         }
     }
 
     private mutating func tick() {
         state.tick(at: moment)
         act()
-        for (push, life) in happened.lives().lives
-        where life.over.map({ !state.hasFlight(push, $0, at: moment) }) == true {
-            wrong.append("\(push) is in flight after its deadline")
+        for (push, openPush) in history.openPushes().open
+        where openPush.over.map({ !state.hasFlight(push, $0, at: moment) }) == true {
+            mistakes.append("\(push) is in flight after its deadline")
         }
         guard !state.waiting.isEmpty, !state.isRetired, !state.isClosed else { return }
-        for id in connected where !happened.mayBeReplaced(id) && hasRoom(id) {
-            wrong.append("\(id) has room, and pushes wait")
+        for id in connected where !history.mayBeReplaced(id) && hasRoom(id) {
+            mistakes.append("\(id) has room, and pushes wait")
         }
     }
 
     private func hasRoom(_ id: Int) -> Bool {
-        happened.streams(on: id, hasToken: state.options.hasToken) > out(on: id).count
+        history.streams(on: id, hasToken: state.options.hasToken) > out(on: id).count
     }
 
     // MARK: Actions
@@ -214,68 +214,74 @@ struct ToyPool {
     private mutating func perform(_ action: PoolState.Action) {
         switch action {
         case .dial(let id):
-            happened.events.append(.dialed(id, at: moment.now))
+            history.events.append(.dialed(id, at: moment.now))
             dialing.append(id)
-            if let mistake = happened.wrongDial(state.options.dialing, at: moment.now) { wrong.append(mistake) }
+            if let mistake = history.wrongDial(state.options.dialing, at: moment.now) { mistakes.append(mistake) }
         case .send(let tag, let id): send(tag, over: id)
         case .cancel(let tag, let id):
             guard let push = tags.first(where: { $0.value == tag && out(on: id).contains($0.key) })?.key else { return }
-            happened.events.append(.landed(push: push, over: id, status: -1))
+            history.events.append(.streamEnded(push: push, over: id, status: -1))
             state.received(
-                [.broken(tag: tag, .cancel)], from: id, hasRead: false, isOver: over.contains(id), at: moment)
+                [.broken(tag: tag, .cancel)], from: id, hasRead: false, isOver: closing.contains(id), at: moment)
         case .close(let id):
-            happened.events.append(.toldToClose(id))
-            if connected.contains(id), !over.contains(id), draw.isOneIn(2) { end(id) } else { over.insert(id) }
+            history.events.append(.closeRequested(id))
+            if connected.contains(id), !closing.contains(id), draw.isOneIn(2) { end(id) } else { closing.insert(id) }
         case .report(let batch):
             if let (answered, answers) = state.takeAnswers(of: batch) { answered(answers) }
-            for (answer, batch) in box.take() { happened.events.append(.told(answer, batch: batch)) }
+            for (answer, batch) in box.removeAll() { history.events.append(.answered(answer, batch: batch)) }
         case .wait(let batch, let until): waits[batch] = until
         case .endWait(let batch): waits[batch] = nil
-        case .ping, .refuseToken, .keepToken: break
+        case .ping, .replaceExpiredToken, .keepToken: break
         }
     }
 
     private mutating func send(_ tag: Int, over id: Int) {
-        guard let sent = state.requests[tag]?.push else { return wrong.append("an unknown push is sent") }
+        guard let sent = state.requests[tag]?.push else { return mistakes.append("an unknown push is sent") }
         let push = Int(sent.delivery.id.push)
         if draw.isOneIn(40) {
-            return state.unsendable(tag, draw.isOneIn(2) ? "no token" : nil, at: moment)
+            return state.sendFailed(tag, draw.isOneIn(2) ? "no token" : nil, at: moment)
         }
-        if over.contains(id) || !connected.contains(id) { wrong.append("\(push) is sent over \(id), which is gone") }
-        if !hasRoom(id) { wrong.append("\(push) is sent over \(id), which has no room") }
-        let lives = happened.lives().lives
-        if let orderKey = sent.orderKey?.first, let began = lives[push]?.began,
-            lives.values.contains(where: { $0.orderKey == orderKey && $0.began < began })
+        if closing.contains(id) || !connected.contains(id) {
+            mistakes.append("\(push) is sent over \(id), which is gone")
+        }
+        if !hasRoom(id) { mistakes.append("\(push) is sent over \(id), which has no room") }
+        let open = history.openPushes().open
+        if let orderKey = sent.orderKey?.first, let began = open[push]?.began,
+            open.values.contains(where: { $0.orderKey == orderKey && $0.began < began })
         {
-            wrong.append("\(push) overtakes an earlier push with its order key")
+            mistakes.append("\(push) overtakes an earlier push with its order key")
         }
-        if let expiration = sent.expiration, expiration <= moment.wall { wrong.append("\(push) is too old to be sent") }
+        if let expiration = sent.expiration, expiration <= moment.wall {
+            mistakes.append("\(push) is too old to be sent")
+        }
         tags[push] = tag
-        happened.events.append(.sent(push: push, over: id))
+        history.events.append(.sent(push: push, over: id))
     }
 
     /// Compares the pushes and their connections with the history.
     private mutating func compare() {
-        let (lives, mistakes) = happened.lives()
-        wrong += mistakes
+        let (open, found) = history.openPushes()
+        mistakes += found
         let requests = state.requests.indices.compactMap { state.requests[$0] }
         let out = requests.filter { $0.flight != nil }
-        if Set(requests.map { Int($0.push.delivery.id.push) }) != Set(lives.keys) || requests.count != lives.count {
-            wrong.append("pushes are \(requests.map(\.push.delivery.id.push)), not \(lives.keys)")
+        if Set(requests.map { Int($0.push.delivery.id.push) }) != Set(open.keys) || requests.count != open.count {
+            mistakes.append("pushes are \(requests.map(\.push.delivery.id.push)), not \(open.keys)")
         }
-        if Set(out.map { Int($0.push.delivery.id.push) }) != Set(lives.filter { $0.value.over != nil }.keys) {
-            wrong.append("other pushes are in flight than in the history")
+        if Set(out.map { Int($0.push.delivery.id.push) }) != Set(open.filter { $0.value.over != nil }.keys) {
+            mistakes.append("other pushes are in flight than in the history")
         }
-        for request in out where lives[Int(request.push.delivery.id.push)]?.over != request.flight?.connection {
-            wrong.append("a push is in flight on another connection")
+        for request in out where open[Int(request.push.delivery.id.push)]?.over != request.flight?.connection {
+            mistakes.append("a push is in flight on another connection")
         }
         let waiting = Set(state.waiting).union(state.queues.values.flatMap(\.self))
-        if waiting.count != requests.count - out.count { wrong.append("\(waiting.count) wait") }
+        if waiting.count != requests.count - out.count { mistakes.append("\(waiting.count) wait") }
         for connection in state.connections
         where !state.isClosed && connection.active != self.out(on: connection.id).count {
-            wrong.append("\(connection.id) has \(connection.active) in flight")
+            mistakes.append("\(connection.id) has \(connection.active) in flight")
         }
-        if waits.keys.contains(where: { state.batches[$0] == nil }) { wrong.append("an answered batch is waited for") }
+        if waits.keys.contains(where: { state.batches[$0] == nil }) {
+            mistakes.append("an answered batch is waited for")
+        }
     }
 }
 
@@ -287,7 +293,7 @@ private final class AnswerBox: Sendable {
         answered.withLock { $0 += answers.map { ($0, batch) } }
     }
 
-    func take() -> [(TransportAnswer, Int)] {
+    func removeAll() -> [(TransportAnswer, Int)] {
         answered.withLock { answered in
             defer { answered = [] }
             return answered

@@ -19,7 +19,7 @@ final class CourierRig: Sendable {
     let folder: Folder
     let settings: String
     let clock = Mutex(Instant(microseconds: 1_700_000_000_000_000))
-    private let looks = Atomic(0)
+    private let clockReads = Atomic(0)
     private let logs: Mutex<Logs>
     private let running = Mutex<CourierTransport?>(nil)
 
@@ -51,7 +51,7 @@ final class CourierRig: Sendable {
             name: "courier", folder: folder.file("outcomes"), inputLog: folder.file("pushes"), sync: .never,
             console: { _ in })
         let transport = CourierTransport(settings, context: context) {
-            self.looks.add(1, ordering: .relaxed)
+            self.clockReads.add(1, ordering: .relaxed)
             return self.clock.withLock { $0 }
         }
         try await transport.open()
@@ -71,7 +71,7 @@ final class CourierRig: Sendable {
         try FileManager.default.removeItem(atPath: storePath)
     }
 
-    func pass(_ time: Duration) { clock.withLock { $0 = $0.advanced(by: time) } }
+    func advanceClock(by time: Duration) { clock.withLock { $0 = $0.advanced(by: time) } }
 
     // MARK: The pipeline
 
@@ -130,7 +130,7 @@ final class CourierRig: Sendable {
 
     // MARK: Clients
 
-    func ask(
+    func send(
         _ path: String, _ method: String = "GET", body: String? = nil, headers: [String: String] = [:]
     ) async throws -> Reply {
         let port = try #require(try transport.port)
@@ -143,17 +143,17 @@ final class CourierRig: Sendable {
         return Reply(status: http.statusCode, body: String(decoding: data, as: UTF8.self), http: http)
     }
 
-    func poll(_ device: Device) async throws -> Reply { try await ask("/courier/\(device.token)") }
+    func poll(_ device: Device) async throws -> Reply { try await send("/courier/\(device.token)") }
 
     func fetch(_ device: Device, since: String = "", limit: Int = 100) async throws -> Page {
-        let reply = try await ask("/courier/\(device.token)/notifications?since=\(since)&limit=\(limit)")
+        let reply = try await send("/courier/\(device.token)/notifications?since=\(since)&limit=\(limit)")
         #expect(reply.status == 200, "\(reply.body)")
         return try JSONDecoder().decode(Page.self, from: Data(reply.body.utf8))
     }
 
     func markRead(_ ids: [String], _ device: Device) async throws -> Reply {
         let list = ids.map { "\"\($0)\"" }.joined(separator: ",")
-        return try await ask("/courier/\(device.token)/read", "POST", body: #"{"notificationIDs":[\#(list)]}"#)
+        return try await send("/courier/\(device.token)/read", "POST", body: #"{"notificationIDs":[\#(list)]}"#)
     }
 }
 
@@ -231,13 +231,13 @@ extension CourierRig {
     }
 
     /// Returns when the courier has read the clock `count` more times. A poll reads the clock when it begins, and again
-    /// when it has waited in vain for its registration.
-    func waitForLooks(_ count: Int) async {
-        let start = looks.load(ordering: .relaxed)
-        while looks.load(ordering: .relaxed) < start + count { await Task.yield() }
+    /// when its registration has not come.
+    func waitForClockReads(_ count: Int) async {
+        let start = clockReads.load(ordering: .relaxed)
+        while clockReads.load(ordering: .relaxed) < start + count { await Task.yield() }
     }
 
-    /// Limits the store to its present number of pages plus `pages`.
+    /// Limits the store to its current number of pages plus `pages`.
     func limitStore(pages: Int) async throws {
         try await transport.storeQueue.ask { courierStore, _ in
             try courierStore.store.pool.writeWithoutTransaction { db in

@@ -17,7 +17,7 @@ struct CourierTLSTests {
 
     @Test func `clients that trust the certificate are answered over TLS`() async throws {
         let certificates = try TestCertificates()
-        try certificates.make("one")
+        try certificates.make(commonName: "one")
         let rig = try await Self.rig(certificates)
         let mac = Device("mac")
         try rig.register(mac)
@@ -38,15 +38,15 @@ struct CourierTLSTests {
 
     @Test func `a client without TLS gets no answer`() async throws {
         let certificates = try TestCertificates()
-        try certificates.make("one")
+        try certificates.make(commonName: "one")
         let rig = try await Self.rig(certificates)
-        await #expect(throws: (any Error).self) { try await rig.ask("/courier/\(Device("mac").token)") }
+        await #expect(throws: (any Error).self) { try await rig.send("/courier/\(Device("mac").token)") }
         try await rig.stop()
     }
 
     @Test func `after a reload, new connections get the renewed certificate and waiting polls continue`() async throws {
         let certificates = try TestCertificates()
-        try certificates.make("one")
+        try certificates.make(commonName: "one")
         let rig = try await Self.rig(certificates)
         let mac = Device("mac")
         try rig.register(mac)
@@ -55,22 +55,22 @@ struct CourierTLSTests {
         try await rig.waitForPolls(1)
         let same = try #require(try await rig.transport.change(to: rig.decoded()))
         #expect(same.descriptions == [])
-        try certificates.make("two")
+        try certificates.make(commonName: "two")
         let change = try #require(try await rig.transport.change(to: rig.decoded()))
         #expect(change.descriptions == ["uses another certificate"])
         await change.apply()
         #expect(
             try await client.get("/courier/\(mac.token)/notifications").hasPrefix("TLSv1.3 two\nHTTP/1.1 200 OK\r\n"))
         try await rig.deliver(rig.push("late", to: mac))
-        #expect(await poll.answer().hasPrefix("TLSv1.3 one\nHTTP/1.1 200 OK\r\n"))
+        #expect(await poll.standardOutput().hasPrefix("TLSv1.3 one\nHTTP/1.1 200 OK\r\n"))
         try await rig.stop()
     }
 
     @Test func `a certificate or key that cannot be used is refused, and the running courier continues`() async throws {
         let certificates = try TestCertificates()
-        try certificates.make("one")
+        try certificates.make(commonName: "one")
         let rig = try await Self.rig(certificates)
-        try certificates.make("two", key: "other.pem")
+        try certificates.make(commonName: "two", key: "other.pem")
         let unfit = try await #require(throws: TransportError.self) {
             _ = try await rig.transport.change(to: rig.decoded())
         }
@@ -85,7 +85,7 @@ struct CourierTLSTests {
             #expect(error.reason.contains(said), "\(error)")
             chmod(try certificates.folder.write(text, to: name), 0o600)
         }
-        try certificates.make("one")
+        try certificates.make(commonName: "one")
         let client = Client(port: try #require(try rig.transport.port), trust: certificates.certificate)
         #expect(
             try await client.get("/courier/\(Device("mac").token)/notifications", checks: false).hasPrefix("TLSv1.3 "))
@@ -94,7 +94,7 @@ struct CourierTLSTests {
 
     @Test func `the operator gets a message before the certificate expires`() async throws {
         let certificates = try TestCertificates()
-        try certificates.make("one", days: 12)
+        try certificates.make(commonName: "one", days: 12)
         let settings = try certificates.settings()
         let now = Instant.wall()
         #expect(settings.endingCertificates(at: now.advanced(by: .seconds(-20 * Self.days))).isEmpty)
@@ -149,7 +149,7 @@ private struct Client {
     let trust: String
 
     func get(_ path: String, version: String = "", checks: Bool = true) async throws -> String {
-        try await start(path, version: version, checks: checks).answer()
+        try await start(path, version: version, checks: checks).standardOutput()
     }
 
     func start(_ path: String, version: String = "", checks: Bool = true) throws -> TestProgram {

@@ -54,7 +54,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a page ends with the notification that makes it too long`() async throws {
+    @Test func `a page ends with the notification that brings it to its maximum size`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let long = String(repeating: "x", count: 600_000)
@@ -114,10 +114,10 @@ import Testing
         let rig = try await CourierRig("keep: 1h")
         try rig.register(mac)
         try await rig.deliver(rig.push("old", to: mac))
-        rig.pass(.seconds(3000))
+        rig.advanceClock(by: .seconds(3000))
         try await rig.deliver(rig.push("new", to: mac))
         #expect(try await rig.fetch(mac).alerts == ["old", "new"])
-        rig.pass(.seconds(1000))
+        rig.advanceClock(by: .seconds(1000))
         try await rig.deliver(rig.push("newest", to: mac))
         #expect(try await rig.fetch(mac).alerts == ["new", "newest"])
         try await rig.restart { try rig.removeStore() }
@@ -206,12 +206,12 @@ import Testing
         for (length, status) in [(CourierLimits.bodyBytesMax, 200), (CourierLimits.bodyBytesMax + 1, 413)] {
             let body = #"{"notificationIDs":[]}"#
             let padded = body + String(repeating: " ", count: length - body.utf8.count)
-            #expect(try await rig.ask("/courier/\(mac.token)/read", "POST", body: padded).status == status)
+            #expect(try await rig.send("/courier/\(mac.token)/read", "POST", body: padded).status == status)
         }
         for (length, status) in [(CourierLimits.targetBytesMax, 400), (CourierLimits.targetBytesMax + 1, 414)] {
             let path = "/courier/\(mac.token)/notifications?since="
             let target = path + String(repeating: "x", count: length - path.utf8.count)
-            #expect(try await rig.ask(target).status == status)
+            #expect(try await rig.send(target).status == status)
         }
         try await rig.stop()
     }
@@ -225,7 +225,7 @@ import Testing
         #expect(last.push == 2 && last.mark == 1)
         for (push, mark) in [(3, 1), (2, 2), (Int64.max, Int64.max)] {
             let token = ChangeToken(log: last.log, push: push, mark: mark).text
-            let reply = try await rig.ask("/courier/\(mac.token)/notifications?since=\(token)")
+            let reply = try await rig.send("/courier/\(mac.token)/notifications?since=\(token)")
             #expect(reply.status == 410 && reply.body.contains(#""token.expired""#), "\(reply.body)")
             #expect(reply.body.contains("is newer than the newest token of this log: fetch without since"))
         }
@@ -239,7 +239,7 @@ import Testing
         try await rig.deliver(rig.push("a", to: mac))
         _ = try await rig.markRead(["n-a"], mac)
         let token = try await rig.fetch(mac).serverChangeToken
-        rig.pass(.seconds(4000))
+        rig.advanceClock(by: .seconds(4000))
         #expect(try await rig.fetch(mac, since: token).ids.isEmpty)
         try await rig.restart { try rig.removeStore() }
         #expect(try await rig.fetch(mac, since: token).ids.isEmpty)
@@ -257,7 +257,7 @@ import Testing
         #expect(try await rig.fetch(mac, since: token).ids.isEmpty)
         try await rig.restart { try rig.removeStore() }
         try await rig.deliver(first)
-        #expect(try await rig.ask("/courier/\(mac.token)/notifications?since=\(token)").status == 410)
+        #expect(try await rig.send("/courier/\(mac.token)/notifications?since=\(token)").status == 410)
         #expect(try await rig.fetch(mac).alerts == ["a"])
         try await rig.stop()
     }
@@ -265,7 +265,7 @@ import Testing
     @Test func `another pipeline's token is expired`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
-        let reply = try await rig.ask("/courier/\(mac.token)/notifications?since=00ff-3-1")
+        let reply = try await rig.send("/courier/\(mac.token)/notifications?since=00ff-3-1")
         #expect(reply.status == 410)
         #expect(reply.body.contains("token.expired"))
         try await rig.stop()

@@ -28,7 +28,7 @@ import Testing
         for text in ["one", "two", "three"] { try await rig.deliver(rig.push(text, to: mac)) }
         #expect(try await rig.poll(mac).body.contains("one"))
         try await rig.restart()
-        #expect(try await rig.ask("/courier/\(mac.token)", "POST").body.contains("two"))
+        #expect(try await rig.send("/courier/\(mac.token)", "POST").body.contains("two"))
         try await rig.restart { try rig.removeStore() }
         #expect(try await rig.poll(mac).body.contains("three"))
         let last = try await rig.poll(mac)
@@ -68,10 +68,10 @@ import Testing
         #expect(unknown.status == 403)
         #expect(unknown.body.contains("token.unknown"))
         async let early = rig.poll(mac)
-        await rig.waitForLooks(2)
+        await rig.waitForClockReads(2)
         try rig.register(mac)
         #expect(try await early.status == 200)
-        #expect(try await rig.ask("/courier/notes").status == 403)
+        #expect(try await rig.send("/courier/notes").status == 403)
         try await rig.stop()
     }
 
@@ -130,20 +130,20 @@ import Testing
         try await rig.deliver(rig.push("Hi", to: mac))
         #expect(try await reply.body.contains("Hi"))
         #expect(try await rig.fetch(mac).alerts == ["Hi"])
-        #expect(try await rig.ask("/courier/\(phone.token)/notifications").status == 403)
+        #expect(try await rig.send("/courier/\(phone.token)/notifications").status == 403)
         try await rig.stop()
     }
 
     @Test(arguments: [false, true])
-    func `an expired push is given to no poll, and stays in the inbox`(madeAgain: Bool) async throws {
+    func `an expired push is given to no poll, and stays in the inbox`(isRebuilt: Bool) async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let now = rig.clock.withLock { $0.microseconds / 1_000_000 }
         try await rig.deliver(rig.push("short", to: mac, expiration: "\(now + 60)"))
         try await rig.deliver(rig.push("long", to: mac, expiration: "\(now + 3_600)"))
         try await rig.deliver(rig.push("at once", to: mac, expiration: "0"))
-        rig.pass(.seconds(60))
-        if madeAgain { try await rig.restart { try rig.removeStore() } }
+        rig.advanceClock(by: .seconds(60))
+        if isRebuilt { try await rig.restart { try rig.removeStore() } }
         #expect(try await rig.poll(mac).body.contains("long"))
         try await rig.deliver(rig.push("last", to: mac))
         #expect(try await rig.poll(mac).body.contains("last"))

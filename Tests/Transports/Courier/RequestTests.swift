@@ -30,7 +30,7 @@ import Testing
         path: String, method: String, body: String, status: Int, code: String
     ) async throws {
         let rig = try await CourierRig()
-        let reply = try await rig.ask(path, method, body: body.isEmpty ? nil : body)
+        let reply = try await rig.send(path, method, body: body.isEmpty ? nil : body)
         #expect(reply.status == status)
         #expect(reply.body.hasPrefix(#"{"error":"\#(code)","reason":""#), "\(reply.body)")
         try await rig.stop()
@@ -113,7 +113,7 @@ import Testing
         for (origin, allowed) in [
             ("https://app.example.com", "https://app.example.com"), ("https://evil.example", nil),
         ] {
-            let reply = try await rig.ask("/courier/\(Self.token)/read", "OPTIONS", headers: ["Origin": origin])
+            let reply = try await rig.send("/courier/\(Self.token)/read", "OPTIONS", headers: ["Origin": origin])
             #expect(reply.status == 204)
             #expect(reply.http.value(forHTTPHeaderField: "Access-Control-Allow-Origin") == allowed)
         }

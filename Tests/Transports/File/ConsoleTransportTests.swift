@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ConsoleTransportTests {
     private func show(_ lines: [String], settings: String = "format: text") async throws -> [String] {
-        let shown = Shown()
+        let shown = ShownLines()
         let settings = try SettingsReader(text: settings, file: "p.yaml").decode(ConsoleTransport.Settings.self)
         let transport = try ConsoleTransport(
             settings, context: TransportContext(name: "console") { shown.append($0) })
@@ -71,7 +71,7 @@ import Testing
     }
 }
 
-private final class Shown: Sendable {
+private final class ShownLines: Sendable {
     private let state = Mutex<[String]>([])
     var lines: [String] { state.withLock { $0 } }
     func append(_ line: String) { state.withLock { $0.append(line) } }

@@ -5,11 +5,12 @@ import Time
 
 @testable import TransportWebhook
 
-/// A transport that posts to a test's server. Each push waits for its last answer until ``endPatience()`` is called.
+/// A transport that posts to a test's server. Each push waits for its final answer until ``endAnswerWaits()`` is
+/// called.
 struct Rig {
     let transport: WebhookTransport
     let clock: TestClock
-    private let patience: Patience
+    private let answerWait: AnswerWait
 
     init(_ server: TestServer, _ settings: String = "attempts: 3\nbackoff: 100ms") async throws {
         try await self.init(url: server.url, settings)
@@ -21,17 +22,17 @@ struct Rig {
     }
 
     init(_ settings: WebhookSettings, now: Instant = Instant(microseconds: 1_795_000_000_999_999)) {
-        let (clock, patience) = (TestClock(now), Patience())
-        (self.clock, self.patience) = (clock, patience)
+        let (clock, answerWait) = (TestClock(now), AnswerWait())
+        (self.clock, self.answerWait) = (clock, answerWait)
         transport = WebhookTransport(
-            settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await patience.wait() })
+            settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await answerWait.wait() })
     }
 
     /// From now on, no push waits for its answer.
-    func endPatience() { patience.end() }
+    func endAnswerWaits() { answerWait.end() }
 
-    /// Sends a push until it has its last answer.
-    func settle(_ push: Delivery) async -> TransportAnswer {
+    /// Sends a push until it has its final answer.
+    func deliverUntilFinal(_ push: Delivery) async -> TransportAnswer {
         while true {
             let answer = await deliver(push)[0]
             guard answer.outcome == .deferred, !Task.isCancelled else { return answer }
@@ -58,7 +59,7 @@ final class TestClock: Sendable {
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
 
-private final class Patience: Sendable {
+private final class AnswerWait: Sendable {
     private struct State {
         var hasEnded = false
         var waiting: [AsyncStream<Void>.Continuation] = []

@@ -21,12 +21,12 @@ import Time
     }
 
     @Test func `the pushes of one device are sent one after the other, and other devices do not wait`() async throws {
-        let underWay = Mutex<Set<String>>([])
+        let inFlight = Mutex<Set<String>>([])
         let collisions = Mutex(0)
         let server = TestServer { request, _ in
             let device = String(request.headers["webhook-id"]?.split(separator: "_").last ?? "")
-            if !underWay.withLock({ $0.insert(device).inserted }) { collisions.withLock { $0 += 1 } }
-            underWay.withLock { _ = $0.remove(device) }
+            if !inFlight.withLock({ $0.insert(device).inserted }) { collisions.withLock { $0 += 1 } }
+            inFlight.withLock { _ = $0.remove(device) }
             return .status(200)
         }
         defer { server.stop() }
@@ -47,7 +47,7 @@ import Time
         #expect(answers.map(\.outcome) == [.deferred, .accepted, .accepted])
     }
 
-    @Test func `a push without an answer stays in flight and is joined later`() async throws {
+    @Test func `a push without an answer stays in flight, and gets the answer when it is passed again`() async throws {
         let slow = try await SlowServer("concurrency: 2\ntimeout: 60s")
         defer { slow.stop() }
         let rig = slow.rig
@@ -56,8 +56,8 @@ import Time
         // From now on no push waits for its answer, and only another device's push would be sent.
         let others = await rig.deliver(push(1), push(2))
         #expect(others.map(\.outcome) == [.deferred, .deferred] && others.map(\.attempts) == [0, 0])
-        slow.goOn()
-        #expect(await rig.settle(push(1)) == TransportAnswer(push(1).id, .accepted, status: 200))
+        slow.release()
+        #expect(await rig.deliverUntilFinal(push(1)) == TransportAnswer(push(1).id, .accepted, status: 200))
         #expect(slow.sent(to: "mac") == ["id-1_alice-mac"])
         #expect(rig.transport.inFlightMax == 2)
         await rig.transport.close()
@@ -76,9 +76,9 @@ import Time
             #expect(answers.map(\.reason) == ["in_flight", "waits for an earlier push"])
             #expect(answers.allSatisfy { $0.until == rig.clock.now.advanced(by: .seconds(wait)) }, "\(answers)")
         }
-        slow.goOn()
-        #expect(await rig.settle(push(1)).outcome == .accepted)
-        #expect(await rig.settle(push(2)).outcome == .accepted)
+        slow.release()
+        #expect(await rig.deliverUntilFinal(push(1)).outcome == .accepted)
+        #expect(await rig.deliverUntilFinal(push(2)).outcome == .accepted)
         await rig.transport.close()
     }
 
@@ -92,7 +92,7 @@ import Time
         var said: [String] = []
         for await some in answers {
             said += some.map { "\($0.id.push) \($0.outcome)" }
-            if said.contains("2 accepted") { slow.goOn() }
+            if said.contains("2 accepted") { slow.release() }
             if said.contains("1 accepted") { break }
         }
         #expect(said.last == "1 accepted" && said.contains("2 accepted"))
@@ -112,7 +112,7 @@ import Time
         let waits = await [rig.deliver(push(2, to: "a"))[0], rig.deliver(push(3, to: "b"))[0]]
         #expect(waits.allSatisfy { $0.outcome == .deferred && $0.attempts == 0 })
         isSilent.withLock { $0 = false }
-        #expect(await rig.settle(push(4, to: "c")).outcome == .accepted)
+        #expect(await rig.deliverUntilFinal(push(4, to: "c")).outcome == .accepted)
         await rig.transport.close()
     }
 
@@ -155,17 +155,17 @@ import Time
     }
 }
 
-/// A server that holds one request until ``goOn()``. After ``begin(_:)``, no push waits for its answer.
+/// A server that holds one request until ``release()``. After ``begin(_:)``, no push waits for its answer.
 private final class SlowServer: Sendable {
     let rig: Rig
     private let server: TestServer
-    private let held: Held
+    private let held: HeldPush
     private let arrived: AsyncStream<Void>
     private let gate: DispatchSemaphore
 
     init(_ settings: String) async throws {
         let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
-        let (held, gate) = (Held(), DispatchSemaphore(value: 0))
+        let (held, gate) = (HeldPush(), DispatchSemaphore(value: 0))
         server = TestServer { request, _ in
             guard held.id.withLock({ $0 == request.headers["webhook-id"] }) else { return .status(200) }
             arrivals.yield()
@@ -182,7 +182,7 @@ private final class SlowServer: Sendable {
         #expect(await rig.begin(push, arrived).map(\.reason) == ["in_flight"])
     }
 
-    func goOn() { gate.signal() }
+    func release() { gate.signal() }
 
     func stop() { server.stop() }
 
@@ -190,7 +190,7 @@ private final class SlowServer: Sendable {
         server.requests.compactMap { $0.headers["webhook-id"] }.filter { $0.hasSuffix(device) }
     }
 
-    private final class Held: Sendable {
+    private final class HeldPush: Sendable {
         let id = Mutex<String?>(nil)
     }
 }
@@ -202,7 +202,7 @@ extension Rig {
     fileprivate func begin(_ push: Delivery, _ arrived: AsyncStream<Void>) async -> [TransportAnswer] {
         async let answers = deliver(push)
         for await _ in arrived { break }
-        endPatience()
+        endAnswerWaits()
         return await answers
     }
 }

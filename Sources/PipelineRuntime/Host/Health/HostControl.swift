@@ -8,7 +8,7 @@ package final class HostControl: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var stopAsked = false
+        var isStopAsked = false
         var report = HostReport()
         var waiters: [@Sendable (HostReport) -> Bool] = []
     }
@@ -18,7 +18,7 @@ package final class HostControl: Sendable {
 
     /// Asks the host to finish the current batch, make it durable and return.
     package func stop() {
-        state.withLock { $0.stopAsked = true }
+        state.withLock { $0.isStopAsked = true }
         wake.signal()
     }
 
@@ -33,7 +33,8 @@ package final class HostControl: Sendable {
         }
     }
 
-    /// Waits until the report meets the condition or the host has ended. Returns whether the report meets the condition.
+    /// Waits until the report meets the condition or the host has ended. Returns whether the report meets the
+    /// condition.
     @discardableResult
     package func wait(until condition: @escaping @Sendable (HostReport) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
@@ -53,7 +54,7 @@ package final class HostControl: Sendable {
         publish(report)
     }
 
-    var isStopAsked: Bool { state.withLock { $0.stopAsked } }
+    var isStopAsked: Bool { state.withLock { $0.isStopAsked } }
 
     func publish(_ report: HostReport) {
         state.withLock { state in
@@ -106,9 +107,9 @@ package struct HostReport: Sendable, Hashable {
     package var clockBehind = Duration.zero
     /// The first sequence that is left in the stage's own log.
     package var first: UInt64 = 1
-    /// Last sequence of the stage's own log.
+    /// The last sequence of the stage's own log.
     package var last: UInt64 = 0
-    /// Last sequence of the upstream's log that this stage has taken.
+    /// The last sequence of the upstream's log that this stage has taken.
     package var taken: UInt64 = 0
     /// The highest mark of virtual time that has passed through the stage. All input before the mark is handled.
     package var mark: UInt64 = 0

@@ -2,8 +2,8 @@ import Glibc
 import JSON
 import Time
 
-/// Measures how long a host's loop does not serve its sockets. It keeps the longest turn for each cause, where the
-/// cause is the work that took most of the turn.
+/// Measures how long a host's loop does not serve its sockets. The meter keeps the longest turn for each cause. The
+/// cause of a turn is the work that took most of the turn.
 struct PauseMeter {
     enum Cause: String, CaseIterable {
         /// Taking input and appending its outputs.
@@ -25,15 +25,15 @@ struct PauseMeter {
         var processor: Duration
     }
 
-    private let steady: @Sendable () -> ContinuousClock.Instant
+    private let monotonicNow: @Sendable () -> ContinuousClock.Instant
     private var lapStart: ContinuousClock.Instant
     private var processorStart = Duration.zero
     private var spent: [Cause: Duration] = [:]
     private var longest: [Cause: Pause] = [:]
 
-    init(_ steady: @escaping @Sendable () -> ContinuousClock.Instant) {
-        self.steady = steady
-        lapStart = steady()
+    init(_ monotonicNow: @escaping @Sendable () -> ContinuousClock.Instant) {
+        self.monotonicNow = monotonicNow
+        lapStart = monotonicNow()
     }
 
     /// The longest pause of each cause, since the start or ``forget()``.
@@ -44,12 +44,12 @@ struct PauseMeter {
     mutating func begin() {
         spent.removeAll(keepingCapacity: true)
         processorStart = PauseMeter.processorTime
-        lapStart = steady()
+        lapStart = monotonicNow()
     }
 
     /// Attributes the time since the last call, or since the turn began, to a cause.
     mutating func lap(_ cause: Cause) {
-        let now = steady()
+        let now = monotonicNow()
         spent[cause, default: .zero] += now - lapStart
         lapStart = now
     }

@@ -14,24 +14,24 @@ extension ConsumerLoop {
         passedMark = mark
     }
 
-    /// - Parameter always: Whether to append a batch even without events, to record a wake or a cursor.
+    /// - Parameter evenIfEmpty: Whether to append a batch even without events, to record a wake or a cursor.
     /// - Returns: False if the disk is full or a step is unfinished. Then the outputs stay in the outbox, and the loop
     ///   takes no more input.
     @discardableResult
-    func commit(always: Bool = false) throws -> Bool {
+    func commit(evenIfEmpty: Bool = false) throws -> Bool {
         guard state.mayAppend, let now = clock?.now else {
             try grant()
             return true
         }
-        if always || state.isRecordDue { state.requireRecord() }
-        guard try finishStep(), try serveDeadlines(through: now) else { return false }
+        if evenIfEmpty || state.isRecordDue { state.requireRecord() }
+        guard try finishStep(), try wakeStage(through: now) else { return false }
         // A push is in the log before a transport gets it, so its answer is always in a later batch.
         let handsOut = !out.deliveries.isEmpty
         if handsOut { state.requireRecord() }
         let firstUnanswered = clock?.stage.firstUnanswered ?? (handsOut ? state.taken + 1 : nil)
         let cursor = Cursor(
             upstreamName, state.taken, unfinished: nil, firstUnanswered: firstUnanswered, past: outlet.log.cursor)
-        switch try append(cursor, now: now, always: state.mustRecord) {
+        switch try append(cursor, now: now, evenIfEmpty: state.mustRecord) {
         case .noRoom: return false
         case .unneeded: break
         case .appended: state.noteAppended()
@@ -42,15 +42,15 @@ extension ConsumerLoop {
         return true
     }
 
-    func append(_ cursor: Cursor, now: Instant, always: Bool = false) throws -> StageOutlet.Commit {
-        try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow), always: always)
+    func append(_ cursor: Cursor, now: Instant, evenIfEmpty: Bool = false) throws -> StageOutlet.Commit {
+        try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow), evenIfEmpty: evenIfEmpty)
     }
 
     /// Commits the outputs so far in the middle of an upstream batch.
     ///
     /// - Returns: False if the following events must wait, for disk space or for the transports.
     func commitFullBatch(through sequence: UInt64) throws -> Bool {
-        state.take(through: sequence)
+        state.noteTaken(through: sequence)
         return try commit() && haveTransportsRoom
     }
 

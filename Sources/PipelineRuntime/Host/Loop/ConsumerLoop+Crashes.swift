@@ -3,17 +3,17 @@ import PipelineKit
 
 /// Sets aside an event on which the stage crashed repeatedly, so that the pipeline continues without it.
 extension ConsumerLoop {
-    /// Opens the crash journal of a stage that runs in real time and in a process of its own. In virtual time, a crash ends
-    /// all stages and their logs, so there is nothing to continue.
+    /// Opens the crash journal of a stage that runs in real time and in a process of its own. In virtual time, a crash
+    /// ends all stages and their logs, so there is nothing to continue.
     func openJournal() {
-        guard plan.clock == .wall, plan.surroundings.isAlone else { return }
+        guard plan.clock == .wall, plan.surroundings.hasOwnProcess else { return }
         journal = CrashJournal(
             logDirectory: plan.logDirectory, of: outlet.log.identity, boot: plan.time.boot(),
-            end: plan.surroundings.endBefore)
+            end: plan.surroundings.previousEnd)
     }
 
-    /// Reports an event that cannot be set aside: some of its outputs are in the log already, or too many events in a row were
-    /// set aside.
+    /// Reports an event that cannot be set aside: some of its outputs are in the log already, or too many events in a
+    /// row were set aside.
     func reportCrashes(through last: UInt64) {
         guard let sequence = journal?.crashingEvent else { return }
         let crashes = "crashed \(CrashJournal.crashesMax) times on event \(sequence) of \(upstreamName)"
@@ -21,7 +21,7 @@ extension ConsumerLoop {
             let remedy = "so the event cannot be set aside; start the build that wrote the log, or fix the stage"
             let cause = "some outputs of this event are in the log already"
             StandardError.write("\(plan.stage): \(crashes), and \(cause), \(remedy)")
-        } else if journal?.setAside == nil {
+        } else if journal?.eventToSetAside == nil {
             let before = "\(CrashJournal.setAsideMax) events in a row before it"
             StandardError.write(
                 "\(plan.stage): \(crashes), as on \(before), so no more events are set aside; fix the stage")
@@ -29,7 +29,7 @@ extension ConsumerLoop {
     }
 
     func isToBeSetAside(_ sequence: UInt64) -> Bool {
-        sequence == journal?.setAside && state.mayAppend
+        sequence == journal?.eventToSetAside && state.mayAppend
     }
 
     /// Writes a dead letter for the event. Also appends a batch without events, whose cursor records that the stage
@@ -37,14 +37,14 @@ extension ConsumerLoop {
     ///
     /// - Returns: False if the log could not be written, for example because the disk is full.
     func setAside(_ line: UnsafeRawBufferPointer, _ sequence: UInt64) throws -> Bool {
-        state.take(through: sequence - 1)
+        state.noteTaken(through: sequence - 1)
         guard try commit(), let journal, let clock else { return false }
         out.reject(sequence: sequence, line: line, Rejection(code: SetAsideEvents.code, reason: journal.reason))
         var cursor = Cursor(
             upstreamName, sequence, unfinished: nil, firstUnanswered: clock.stage.firstUnanswered,
             past: outlet.log.cursor)
         cursor.setAside(sequence, of: upstreamName)
-        guard try append(cursor, now: clock.now, always: true) == .appended else {
+        guard try append(cursor, now: clock.now, evenIfEmpty: true) == .appended else {
             out.removeRejections()
             return false
         }

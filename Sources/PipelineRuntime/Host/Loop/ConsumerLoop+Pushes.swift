@@ -17,7 +17,7 @@ extension ConsumerLoop {
     /// answers it and returns false.
     private func goesToTransport(_ delivery: Delivery) -> Bool {
         guard let answer = inFlightJournal?.answerForClosedTransport(to: delivery) else { return true }
-        transports.take([answer])
+        transports.collect([answer])
         return false
     }
 
@@ -33,11 +33,11 @@ extension ConsumerLoop {
         for handover in handovers { transports.send(handover) }
     }
 
-    /// Gives the stage the waiting answers, at the log's present time, and records them.
+    /// Gives the stage the waiting answers, at the log's current time, and records the answers.
     func takeAnswers() throws {
         guard state.hasCaughtUp, transports.hasAnswers, try commit(), let now = clock?.now else { return }
         let time = plan.clock == .wall ? max(now, logNow) : now
-        guard try serve(through: time) else { return }
+        guard try wakeStageAndCommit(through: time) else { return }
         clock?.advance(to: time, into: &out)
         // A wake may have just handed out a push again. Its commit puts the push into its transport's queue, from which
         // a late answer can withdraw it.
@@ -48,8 +48,8 @@ extension ConsumerLoop {
         shift(&answers)
         for answer in answers { clock?.receive(answer, into: &out) }
         guard try commit(), plan.clock == .wall else { return }
-        // The answers may set deadlines, which must be served before further pushes are handed out.
-        try serve(through: time.advanced(by: .microseconds(1)))
+        // The answers may set deadlines. The stage must be woken for them before further pushes are handed out.
+        try wakeStageAndCommit(through: time.advanced(by: .microseconds(1)))
     }
 
     /// Converts times of transports, which use the machine's clock, to the log's time.
@@ -65,7 +65,7 @@ extension ConsumerLoop {
     func noteAtRest() throws {
         guard transports.isResting, out.isEmpty, inFlightJournal != nil else { return }
         _ = try outlet.attempt { () throws(EventLogError) in
-            try inFlightJournal?.rest(after: outlet.log.lastSequence)
+            try inFlightJournal?.noteAtRest(after: outlet.log.lastSequence)
         }
     }
 

@@ -2,15 +2,16 @@ import JSON
 import PipelineKit
 import Time
 
-/// How a stage gets to the end of its log: from a snapshot, if ``SnapshotSearch`` found one, and a rebuild from the logs.
+/// How a stage gets to the end of its log: from a snapshot, if ``SnapshotSearch`` found one, and a rebuild from the
+/// logs.
 extension ConsumerLoop {
     func begin(_ log: String, _ identity: LogIdentity, _ last: UInt64) throws {
-        try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
+        try UpstreamRecord(plan).checkOrRecord(log, identity, endpoint: inlet.endpoint)
         guard clock == nil, rebuild == nil else { return }
         upstreamName = log
         let taken = start?.moment.position ?? 0
         var committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
-        let hasTransports = !S.transports(of: timeline.today).isEmpty
+        let hasTransports = !S.transports(of: timeline.current).isEmpty
         var resumption = unfinished(log)
         if hasTransports, let step = resumption {
             // The step is a push to many devices. The log holds a part of its outputs, so all its deliveries were
@@ -63,7 +64,7 @@ extension ConsumerLoop {
     }
 
     /// Starts from an older snapshot, because the upstream has lost events that the snapshot of `start` includes. If
-    /// our log has no outputs of the lost events, also removes the snapshots that include them.
+    /// the stage's own log has no outputs of the lost events, also removes the snapshots that include these events.
     func fallBack(from start: RestoredStage<S>, because reason: String) throws {
         let position = start.moment.position
         StandardError.write("\(plan.stage): skipped a snapshot that includes event \(position): \(reason)")
@@ -92,7 +93,7 @@ extension ConsumerLoop {
     /// Commits before the first event after the rebuild; false if the log or the transports have no room.
     func catchUp(before sequence: UInt64) throws -> Bool {
         guard !state.hasCaughtUp else { return true }
-        state.take(through: sequence - 1)
+        state.noteTaken(through: sequence - 1)
         return try commit() && haveTransportsRoom
     }
 
@@ -113,10 +114,11 @@ extension ConsumerLoop {
         if let context { try clock?.adopt(settings, context: context) }
     }
 
-    /// Ends the past: gives the stage the settings of the pipeline file, and hands out its unanswered pushes again.
+    /// Ends the past: gives the stage the settings in the pipeline file, and hands out the stage's unanswered pushes
+    /// again.
     func switchToCurrentSettings(after sequence: UInt64) throws {
         while let settings = periods?.next(beforeEvent: .max) { try adopt(settings) }
-        if timeline.hasChanged { try adopt(timeline.today) }
+        if timeline.hasChanged { try adopt(timeline.current) }
         try timeline.record(after: sequence, now: outlet.log.lastNow)
         state.switchToCurrentSettings()
         if let clock { clock.stage.handOutAgain(at: clock.now, into: &out) }

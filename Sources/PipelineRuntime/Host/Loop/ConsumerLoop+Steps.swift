@@ -5,8 +5,8 @@ import Time
 /// Steps whose outputs fill several batches. Between two of these batches the host may serve its consumers, but it
 /// gives the stage no other event or answer.
 extension ConsumerLoop {
-    /// Serves every deadline up to a time; false if a step must wait for room or for the loop's next turn.
-    func serveDeadlines(through time: Instant) throws -> Bool {
+    /// Wakes the stage for each deadline up to a time; false if a step must wait for room or for the loop's next turn.
+    func wakeStage(through time: Instant) throws -> Bool {
         guard try finishStep() else { return false }
         while clock?.isDue(at: time) == true {
             guard try wakeOnce() else { return false }
@@ -47,7 +47,7 @@ extension ConsumerLoop {
         state.beginStep(kind, of: event, behind: outputsBefore, next: outlet.log.nextSequence)
     }
 
-    /// Finishes the current step; false if it must wait for room or for the loop's next turn.
+    /// Finishes the current step; false if the step must wait for room or for the loop's next turn.
     func finishStep() throws -> Bool {
         guard state.step != nil else { return true }
         dropRecorded()
@@ -77,8 +77,8 @@ extension ConsumerLoop {
 
     // MARK: Continuing after a restart
 
-    /// Continues the unfinished step. A wake continues at once, since it needs no input. An event comes again from the
-    /// upstream, and ends under the settings under which it began.
+    /// Continues the unfinished step. A wake continues at once, because a wake needs no input. An event comes again
+    /// from the upstream, and is finished under the settings under which it was begun.
     func resume() throws {
         guard state.resumption?.kind == .wake else {
             while let settings = periods?.next(beforeEvent: state.committed + 1) { try adopt(settings) }

@@ -20,8 +20,12 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var upstreamName = ""
     var ungranted = 0
     private var eventsIn: UInt64 = 0
+    /// The greatest mark of virtual time that came from the upstream.
     var mark: UInt64 = 0
+    /// The greatest mark that was passed on to the stage's consumers.
     var passedMark: UInt64 = 0
+    /// In virtual time, the time that the upstream has reached: no earlier event will come. Nil before the first `time`
+    /// frame.
     var promised: Instant?
     var start: RestoredStage<S>?
     var context: StageContext?
@@ -58,9 +62,9 @@ final class ConsumerLoop<S: Stage>: HostWork {
 
     var timeout: Duration {
         guard plan.clock == .wall, state.mayWake(conditions), let deadline = clock?.stage.deadline else {
-            return inlet.patience
+            return inlet.pollTimeout
         }
-        return min(inlet.patience, max(.zero, deadline - logNow))
+        return min(inlet.pollTimeout, max(.zero, deadline - logNow))
     }
 
     var isIdle: Bool { transports.isResting && (state.step == nil || outlet.isDiskFull) }
@@ -85,13 +89,13 @@ final class ConsumerLoop<S: Stage>: HostWork {
     }
 
     func finish() throws {
-        if try commit(always: state.taken > state.committed) {
+        if try commit(evenIfEmpty: state.taken > state.committed) {
             try noteAtRest()
             if isSettled, let clock, let moment {
                 keeper?.finish(clock.stage, moment, after: outlet.flushingDeadLetters)
             }
         }
-        keeper?.wait()
+        keeper?.dropAndWait()
         try inlet.close()
         try outlet.close()
     }
@@ -108,7 +112,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         case .handOut: try dispatch()
         case .takeHeld: try takeHeld()
         case .receive:
-            if let arrival = try nextArrival() { try take(arrival) } else { state.noteNoInput() }
+            if let arrival = try nextArrival() { try handle(arrival) } else { state.noteNoInput() }
         case .wake: try wakeWhenDue()
         case .commit: try commitTurn()
         }
@@ -116,7 +120,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
 
     func endTurn() throws {
         inlet.firstNeeded = retentionFloor.upstream
-        try inlet.tick(at: plan.time.steady())
+        try inlet.tick(at: plan.time.monotonicNow())
     }
 
     /// Continues with held input, once earlier outputs are appended.
@@ -131,7 +135,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         }
     }
 
-    private func take(_ arrival: LinkClient.Arrival) throws {
+    private func handle(_ arrival: LinkClient.Arrival) throws {
         switch arrival {
         case .welcome(let log, let identity, let last): try begin(log, identity, last)
         case .batch(let first, let count, let now, let lines):
@@ -174,7 +178,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
             }
         }
         if end < lines.count { state.hold(.lines(Array(lines[end...]), first: sequence, now: now)) }
-        state.take(through: state.step?.event.map { $0 - 1 } ?? sequence - 1)
+        state.noteTaken(through: state.step?.event.map { $0 - 1 } ?? sequence - 1)
         eventsIn += sequence - first
         ungranted += end
         keeper?.noteInput(end)
@@ -202,8 +206,8 @@ final class ConsumerLoop<S: Stage>: HostWork {
         }
         if notesEachEvent, isToBeSetAside(sequence) { return try setAside(line, sequence) }
         if clock?.comesDue(at: now) == true {
-            state.take(through: sequence - 1)
-            guard try serveDeadlines(through: now) else { return false }
+            state.noteTaken(through: sequence - 1)
+            guard try wakeStage(through: now) else { return false }
         }
         let before = out.count
         if notesEachEvent { journal?.note(sequence...sequence) }
@@ -216,7 +220,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
 
     /// - Returns: False if this event or the following events must wait.
     private func finishEvent(_ sequence: UInt64) throws -> Bool {
-        state.take(through: sequence - 1)
+        state.noteTaken(through: sequence - 1)
         guard try finishStep() else { return false }
         return try state.hasCaughtUp || commitFullBatch(through: sequence)
     }
@@ -226,17 +230,17 @@ final class ConsumerLoop<S: Stage>: HostWork {
     /// The log's time now, for a stage on the machine's clock.
     var logNow: Instant { outlet.now(from: clock?.now ?? .epoch) }
 
-    /// Moves virtual time forward. Each deadline on the way gets a batch with its own time.
+    /// Moves virtual time forward. Each wake on the way gets a batch with its own time.
     ///
     /// Does nothing during a rebuild, which takes the times from the stage's own log.
     ///
-    /// - Returns: False if the log has no room, a step must wait, or a push is not answered. Then the remaining
-    ///   deadlines are served later.
+    /// - Returns: False if the log has no room, a step must wait, or a push is not answered. Then the remaining wakes
+    ///   come later.
     private func advance(to time: Instant) throws -> Bool {
         guard state.pastEnd == nil else { return true }
         guard try finishStep() else { return false }
         while let deadline = clock?.stage.deadline, deadline <= time {
-            guard try commitSettled(), try serveDeadlines(through: deadline), try commitSettled() else { return false }
+            guard try commitSettled(), try wakeStage(through: deadline), try commitSettled() else { return false }
             try checkEnd(at: time)
         }
         if let now = clock?.now, time > now {
@@ -265,16 +269,16 @@ final class ConsumerLoop<S: Stage>: HostWork {
     }
 
     private func wakeWhenDue() throws {
-        if plan.clock == .wall { try serve(through: logNow) }
+        if plan.clock == .wall { try wakeStageAndCommit(through: logNow) }
     }
 
-    /// Serves every deadline up to a time and commits the outputs; false if a step or a batch must wait.
+    /// Wakes the stage for each deadline up to a time and commits the outputs; false if a step or a batch must wait.
     @discardableResult
-    func serve(through time: Instant) throws -> Bool {
+    func wakeStageAndCommit(through time: Instant) throws -> Bool {
         guard clock?.isDue(at: time) == true else { return true }
         guard try commit() else { return false }
         state.requireRecord()
-        guard try serveDeadlines(through: time) else { return false }
+        guard try wakeStage(through: time) else { return false }
         return try commit()
     }
 
@@ -293,9 +297,9 @@ final class ConsumerLoop<S: Stage>: HostWork {
         guard keeper?.checkDue() == true, isSettled, let clock, let context, let moment else { return }
         outlet.pauses.lap(.input)
         defer { outlet.pauses.lap(.snapshot) }
-        keeper?.take(
-            clock.stage, moment, beside: SnapshotMaker(plan, timeline, context), after: outlet.flushingDeadLetters)
+        keeper?.takeSnapshot(
+            of: clock.stage, moment, beside: SnapshotMaker(plan, timeline, context), after: outlet.flushingDeadLetters)
     }
 
-    func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
+    func noteTrimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
 }

@@ -6,7 +6,7 @@ import Time
 ///
 /// Before the stage gets events, their sequences are written to the file as a note; afterwards the note is cleared. If
 /// a host finds a note when it starts, the process before it ended during the events in the note. A note survives the
-/// end of a process. It may not survive a crash of the machine, because it is never forced to the disk.
+/// end of a process. A crash of the machine may lose the note, because it is never forced to the disk.
 ///
 /// Usually there is one note for each upstream batch. After a crash each event of the batch gets a note of its own, so
 /// that the next crash shows which event it was.
@@ -36,13 +36,13 @@ final class CrashJournal {
             record = CrashRecord(boot: boot)
         }
         record.takeOver(at: boot)
-        guard put() else { return nil }
+        guard writeRecord() else { return nil }
     }
 
     deinit { close(file) }
 
     /// The event to set aside; nil if there is none.
-    var setAside: UInt64? { record.setAsideInARow < Self.setAsideMax ? crashingEvent : nil }
+    var eventToSetAside: UInt64? { record.setAsideInARow < Self.setAsideMax ? crashingEvent : nil }
 
     /// The event that the stage has crashed on ``crashesMax`` times; nil if there is none.
     var crashingEvent: UInt64? {
@@ -54,18 +54,18 @@ final class CrashJournal {
 
     func note(_ events: ClosedRange<UInt64>) {
         record.inProgress = events
-        _ = put()
+        _ = writeRecord()
     }
 
     func clear() {
         guard record.inProgress != nil else { return }
         (record.inProgress, record.setAsideInARow) = (nil, 0)
-        _ = put()
+        _ = writeRecord()
     }
 
     func noteSetAside() {
         record.setAsideInARow += 1
-        _ = put()
+        _ = writeRecord()
     }
 
     var reason: String {
@@ -74,7 +74,7 @@ final class CrashJournal {
             "the stage crashed three times on this event: its process ended each time while it worked on the event\(last)"
     }
 
-    private func put() -> Bool {
+    private func writeRecord() -> Bool {
         let words = record.words(of: log)
         return words.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) } == words.count * 8
     }

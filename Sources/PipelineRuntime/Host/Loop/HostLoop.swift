@@ -9,7 +9,7 @@ protocol HostWork: AnyObject {
     var outlet: StageOutlet { get }
     var sockets: [any MessageSocket] { get }
 
-    /// Whether the work takes input now. Otherwise the loop does not wait for input.
+    /// Whether the work takes input now. If not, the loop does not wait for input.
     var wantsInput: Bool { get }
 
     /// - Parameter hasInput: Whether one of ``sockets`` is readable.
@@ -19,15 +19,17 @@ protocol HostWork: AnyObject {
 
     func endTurn() throws
 
+    /// How long the loop may wait for input or a request before the next turn.
     var timeout: Duration { get }
 
+    /// Whether a stopping host may end now.
     var isIdle: Bool { get }
 
     /// The oldest events that the stage needs to start again.
     var retentionFloor: RetentionFloor { get }
 
     /// Called after events before `first` were removed from the stage's own log.
-    func trimmed(to first: UInt64)
+    func noteTrimmed(to first: UInt64)
 
     func fill(_ report: inout HostReport)
 
@@ -41,7 +43,7 @@ extension HostWork {
     func endTurn() throws {}
 
     /// Takes waiting input, within a budget, and commits. Returns whether more can be done at once.
-    func turn(hasInput: Bool) throws -> Bool {
+    func runTurn(hasInput: Bool) throws -> Bool {
         beginTurn(hasInput: hasInput)
         while let action = state.next(conditions) { try perform(action) }
         try endTurn()
@@ -94,40 +96,40 @@ struct HostLoop {
             ).frame
         }
         defer { work.outlet.server.health = { _ in [] } }
-        try turns(work, watch)
+        try runTurns(work, watch)
         try work.finish()
         report(work, phase: .stopped)
     }
 
-    private func turns(_ work: some HostWork, _ watch: HostWatch) throws {
+    private func runTurns(_ work: some HostWork, _ watch: HostWatch) throws {
         var isBusy = true
         var stopBy: ContinuousClock.Instant?
         while true {
             if control.isStopAsked {
-                let limit = stopBy ?? .now + HostLoop.grace
-                if work.isIdle || .now >= limit { return }
-                stopBy = limit
+                let deadline = stopBy ?? .now + HostLoop.grace
+                if work.isIdle || .now >= deadline { return }
+                stopBy = deadline
             }
             try watch.wait(isBusy ? .zero : work.timeout, forInput: work.wantsInput)
             control.wake.clear()
-            isBusy = try turn(work, hasRequests: watch.hasRequests, hasInput: watch.hasInput)
+            isBusy = try runTurn(work, hasRequests: watch.hasRequests, hasInput: watch.hasInput)
         }
     }
 
     /// - Returns: Whether there is more to do at once.
-    func turn(_ work: some HostWork, hasRequests: Bool, hasInput: Bool) throws -> Bool {
+    func runTurn(_ work: some HostWork, hasRequests: Bool, hasInput: Bool) throws -> Bool {
         let outlet = work.outlet
         outlet.pauses.begin()
         if hasRequests { try outlet.server.receive() }
         outlet.pauses.lap(.consumers)
-        var isBusy = try work.turn(hasInput: hasInput)
+        var isBusy = try work.runTurn(hasInput: hasInput)
         outlet.pauses.lap(.input)
         try outlet.revealDurable()
-        if try outlet.server.serve() { isBusy = true }
+        if try outlet.server.sendToConsumers() { isBusy = true }
         outlet.pauses.lap(.consumers)
-        if let first = outlet.retain(work.retentionFloor) { work.trimmed(to: first) }
+        if let first = outlet.retain(work.retentionFloor) { work.noteTrimmed(to: first) }
         outlet.pauses.lap(.retention)
-        outlet.server.expire(at: plan.time.steady())
+        outlet.server.forgetSilentConsumers(at: plan.time.monotonicNow())
         report(work, phase: nil)
         outlet.pauses.end()
         return isBusy

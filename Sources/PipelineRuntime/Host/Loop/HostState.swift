@@ -1,14 +1,14 @@
 import PipelineKit
 import Time
 
-/// The state of a host's loop: a value without sockets, files and clocks. The host tells it what happened; ``next(_:)``
-/// returns what to do next.
+/// The state of a host's loop: a value without sockets, files and clocks. The host tells the state what happened;
+/// ``next(_:)`` returns what to do next.
 ///
 /// | State | What happens in it | What ends it |
 /// |---|---|---|
 /// | waiting for upstream | nothing: the length of the past is unknown | ``begin(taken:committed:resuming:)`` |
 /// | catching up | recorded events are fed and nothing is appended; an unfinished step is repeated | ``endPast()``, ``switchToCurrentSettings()`` |
-/// | folding | events are fed, deadlines served, answers taken, batches appended | one of the next three states |
+/// | folding | events are fed, the stage is woken, answers are taken, batches are appended | one of the next three states |
 /// | delivering | the outputs of one step are appended part by part; the stage gets nothing else | ``endStep()`` |
 /// | waiting for room | held input waits for the log or for transports; no more is taken | ``takeHeld()`` |
 /// | stopping | no input is taken and no push handed out; answers to pushes in flight are taken | the host's end |
@@ -52,7 +52,7 @@ struct HostState: Hashable {
         case outputs(through: UInt64, isSetAside: Bool = false)
     }
 
-    /// The host's surroundings at the moment.
+    /// What the host finds around the loop at the moment.
     struct Conditions: Hashable {
         /// Whether the last append failed for lack of room.
         var isLogFull = false
@@ -99,7 +99,8 @@ struct HostState: Hashable {
         }
     }
 
-    /// Whether outputs are appended. While the past is fed to the stage they are not, because the log has them already.
+    /// Whether outputs are appended. While the past is fed to the stage, no outputs are appended, because the log has
+    /// them already.
     var mayAppend: Bool { past == .whole || past == .over }
 
     func wantsInput(_ conditions: Conditions) -> Bool {
@@ -240,7 +241,7 @@ struct HostState: Hashable {
     // MARK: Input
 
     @inline(__always)
-    mutating func take(through sequence: UInt64) { taken = sequence }
+    mutating func noteTaken(through sequence: UInt64) { taken = sequence }
 
     /// Keeps input that must wait. No more input is taken until ``takeHeld()``.
     mutating func hold(_ input: HeldInput) { held = input }

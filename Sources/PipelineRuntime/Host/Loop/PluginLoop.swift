@@ -7,7 +7,7 @@ import Time
 import ZeroMQ
 
 /// The calls that the loop of a plugin's program makes to the program's supervisor.
-struct PluginPrograms {
+struct PluginCallbacks {
     /// Called when the program has opened its link. Returns how the program before it ended, if one did.
     var onOpen: () -> ChildProcess.Exit? = { nil }
     /// Called when the event that the program crashed on is set aside.
@@ -35,7 +35,7 @@ final class PluginLoop: HostWork {
     private let frames = ControlFrames(side: .link, framesRule: "outputs have two, open one")
     private var peer: [UInt8]?
     private var upstream: (name: String, identity: LogIdentity)?
-    private var waiting: [Waiting] = []
+    private var unanswered: [UnansweredBatch] = []
     private var now: Instant
     private var promise: (now: Instant, mark: UInt64)?
     private var mark: UInt64 = 0
@@ -48,28 +48,29 @@ final class PluginLoop: HostWork {
     private var reportedMistakes: Set<String> = []
     /// Whether the socket may have messages from the program.
     private var hasFrames = false
-    var program = PluginPrograms()
+    var callbacks = PluginCallbacks()
     /// Events through this one are sent one at a time, because a program ended before it answered them.
     private var sendSinglyThrough: UInt64 = 0
     /// How often in a row a program ended on one event.
     private var crashes: (sequence: UInt64, count: UInt64) = (0, 0)
     private var setAsideInARow: UInt64 = 0
 
-    private static let patience = Duration.seconds(10)
+    private static let silenceMax = Duration.seconds(10)
 
     /// A batch that the program has not answered yet.
-    private struct Waiting {
+    private struct UnansweredBatch {
         var first: UInt64
         var count: Int
         var now: Instant
         var lines: [UInt8]
         var last: UInt64 { first + UInt64(count) - 1 }
 
-        var events: [Waiting] {
+        /// The batch's events, each as a batch of its own.
+        var events: [UnansweredBatch] {
             guard count > 1 else { return [self] }
             return lines.withUnsafeBytes { lines in
                 zip(first..., Lines(lines)).map { sequence, line in
-                    Waiting(first: sequence, count: 1, now: now, lines: Array(line) + [UInt8(ascii: "\n")])
+                    UnansweredBatch(first: sequence, count: 1, now: now, lines: Array(line) + [UInt8(ascii: "\n")])
                 }
             }
         }
@@ -86,8 +87,8 @@ final class PluginLoop: HostWork {
     }
 
     var sockets: [any MessageSocket] { [inlet.socket, plugin] }
-    var timeout: Duration { inlet.patience }
-    func trimmed(to first: UInt64) {}
+    var timeout: Duration { inlet.pollTimeout }
+    func noteTrimmed(to first: UInt64) {}
     /// The last event that the program has answered.
     private var answered: UInt64 { state.committed }
     /// Also true while the host stops, because the program's last outputs are input too.
@@ -99,10 +100,10 @@ final class PluginLoop: HostWork {
         .init(
             isLogFull: outlet.isDiskFull, hasAnswers: hasFrames && state.held == nil, isStopping: control.isStopAsked)
     }
-    var isIdle: Bool { waiting.isEmpty || peer == nil }
+    var isIdle: Bool { unanswered.isEmpty || peer == nil }
 
     func fill(_ report: inout HostReport) {
-        let waitsForProgram = peer == nil || program.isDown() || hasComplained
+        let waitsForProgram = peer == nil || callbacks.isDown() || hasComplained
         report.phase = upstream == nil ? .waitingForUpstream : waitsForProgram ? .waitingForProgram : .running
         report.taken = answered
         report.eventsIn = eventsIn
@@ -126,8 +127,8 @@ final class PluginLoop: HostWork {
         case .takeAnswers: try takeOutputs()
         case .takeHeld: try appendHeldAndSendNext()
         case .receive:
-            if let arrival = try inlet.receive() { try take(arrival) } else { state.noteNoInput() }
-        case .commit: try keepPromise()
+            if let arrival = try inlet.receive() { try handle(arrival) } else { state.noteNoInput() }
+        case .commit: try passTimeOn()
         case .handOut, .wake: break
         }
     }
@@ -138,31 +139,31 @@ final class PluginLoop: HostWork {
         try inlet.tick(at: .now)
     }
 
-    /// Tells the operator once that the program has not opened its link or does not answer.
+    /// Tells the operator, once for each silence, that the program has not opened its link or does not answer.
     private func reportSilence() {
-        guard !program.isDown(), peer == nil || !waiting.isEmpty, state.held == nil else { return endSilence() }
-        guard !hasComplained, .now - silentSince > PluginLoop.patience else { return }
+        guard !callbacks.isDown(), peer == nil || !unanswered.isEmpty, state.held == nil else { return endSilence() }
+        guard !hasComplained, .now - silentSince > PluginLoop.silenceMax else { return }
         hasComplained = true
         let fault =
-            waiting.first.flatMap { oldest in
+            unanswered.first.flatMap { oldest in
                 peer.map { _ in "answered events \(oldest.first) to \(oldest.last) of \(upstream?.name ?? "")" }
             } ?? "opened the link in BELFRY_LINK"
         StandardError.write(
-            "\(plan.stage): the plugin's program has not \(fault) for \(PluginLoop.patience); no event is passed on until it does"
+            "\(plan.stage): the plugin's program has not \(fault) for \(PluginLoop.silenceMax); no event is passed on until it does"
         )
     }
 
     private func endSilence() { (silentSince, hasComplained) = (.now, false) }
 
-    private func take(_ arrival: LinkClient.Arrival) throws {
+    private func handle(_ arrival: LinkClient.Arrival) throws {
         switch arrival {
         case .welcome(let log, let identity, _):
-            try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
+            try UpstreamRecord(plan).checkOrRecord(log, identity, endpoint: inlet.endpoint)
             try outlet.deadLetters.recover(upstream: log)
             upstream = (log, identity)
         case .batch(let first, let count, let now, let lines):
-            waiting.append(Waiting(first: first, count: count, now: now, lines: Array(lines)))
-            state.take(through: first + UInt64(count) - 1)
+            unanswered.append(UnansweredBatch(first: first, count: count, now: now, lines: Array(lines)))
+            state.noteTaken(through: first + UInt64(count) - 1)
             state.noteInput(bytes: lines.count)
             eventsIn += UInt64(count)
             if answered >= sendSinglyThrough { try sendLast() }
@@ -170,8 +171,8 @@ final class PluginLoop: HostWork {
         }
     }
 
-    private func keepPromise() throws {
-        guard waiting.isEmpty, let promise, plan.clock == .event else { return }
+    private func passTimeOn() throws {
+        guard unanswered.isEmpty, let promise, plan.clock == .event else { return }
         outlet.server.promise(now: promise.now, mark: promise.mark)
         mark = promise.mark
     }
@@ -179,11 +180,11 @@ final class PluginLoop: HostWork {
     // MARK: The program
 
     private func sendLast() throws {
-        guard let peer, let batch = waiting.last else { return }
+        guard let peer, let batch = unanswered.last else { return }
         try send(batch, to: peer)
     }
 
-    private func send(_ batch: Waiting, to peer: [UInt8]) throws {
+    private func send(_ batch: UnansweredBatch, to peer: [UInt8]) throws {
         let frame = LinkFrame.batch(first: batch.first, count: batch.count, now: batch.now)
         if try plugin.send([peer, frame, batch.lines], wait: false) != .sent { self.peer = nil }
     }
@@ -195,12 +196,12 @@ final class PluginLoop: HostWork {
                 hasFrames = false
                 return
             case .refused: continue
-            case .frame(let control, let sender): try take(control, from: sender)
+            case .frame(let control, let sender): try handle(control, from: sender)
             }
         }
     }
 
-    private func take(_ control: JSONValue, from sender: [UInt8]) throws {
+    private func handle(_ control: JSONValue, from sender: [UInt8]) throws {
         switch control.text(.type) {
         case "open": try open(control, sender)
         case "outputs": try outputs(control, sender)
@@ -222,7 +223,7 @@ final class PluginLoop: HostWork {
         }
         peer = sender
         endSilence()
-        if let end = program.onOpen() { try noteCrash(end) }
+        if let end = callbacks.onOpen() { try noteCrash(end) }
         let log = outlet.log
         let welcome = LinkFrame.welcome(
             log: upstream?.name ?? "", identity: upstream?.identity ?? log.identity, last: state.taken, after: answered)
@@ -233,7 +234,7 @@ final class PluginLoop: HostWork {
     /// Sends all unanswered batches again. While the program gets events one at a time, sends only the first.
     private func sendAgain() throws {
         guard state.held == nil else { return }
-        for batch in answered < sendSinglyThrough ? waiting.prefix(1) : waiting[...] {
+        for batch in answered < sendSinglyThrough ? unanswered.prefix(1) : unanswered[...] {
             if let peer { try send(batch, to: peer) }
         }
     }
@@ -245,8 +246,8 @@ final class PluginLoop: HostWork {
                 sender, "link.outputs", "only the program that opened the link last may send outputs",
                 isReported: false)
         }
-        guard let through = control.natural("through"), let batch = waiting.first, through == batch.last else {
-            let oldest = waiting.first.map { "\($0.last)" } ?? "none: all are answered"
+        guard let through = control.natural("through"), let batch = unanswered.first, through == batch.last else {
+            let oldest = unanswered.first.map { "\($0.last)" } ?? "none: all are answered"
             let found = control.natural("through").map { "\($0)" } ?? "none"
             return try refuse(
                 sender, "link.outputs",
@@ -273,13 +274,13 @@ final class PluginLoop: HostWork {
 
     /// Appends the held outputs. While the log has no room for them, the loop takes no more events or outputs.
     private func appendHeld() throws {
-        guard case .outputs(let through, let isSetAside) = state.held, let batch = waiting.first else { return }
+        guard case .outputs(let through, let isSetAside) = state.held, let batch = unanswered.first else { return }
         let name = upstream?.name ?? ""
         var cursor = Cursor([name: through])
         if isSetAside { cursor.setAside(through, of: name) }
-        if try outlet.commit(&out, cursor: cursor, now: now, always: true) == .noRoom { return }
+        if try outlet.commit(&out, cursor: cursor, now: now, evenIfEmpty: true) == .noRoom { return }
         _ = state.takeHeld()
-        waiting.removeFirst()
+        unanswered.removeFirst()
         state.noteAppended(through: through)
         try inlet.grant(batch.lines.count)
     }
@@ -289,12 +290,12 @@ final class PluginLoop: HostWork {
     /// Called when a program has opened its link after an earlier program ended. If the earlier program crashed and had
     /// unanswered events, the new one gets these events one at a time, to find the event that programs crash on.
     private func noteCrash(_ end: ChildProcess.Exit) throws {
-        guard end.isCrash, state.held == nil, let first = waiting.first, let last = waiting.last else { return }
-        if first.count == 1, answered < sendSinglyThrough || waiting.count == 1 {
+        guard end.isCrash, state.held == nil, let first = unanswered.first, let last = unanswered.last else { return }
+        if first.count == 1, answered < sendSinglyThrough || unanswered.count == 1 {
             crashes = (first.first, crashes.sequence == first.first ? crashes.count + 1 : 1)
         }
         sendSinglyThrough = max(sendSinglyThrough, last.last)
-        waiting = waiting.flatMap(\.events)
+        unanswered = unanswered.flatMap(\.events)
         guard crashes.sequence == first.first, crashes.count >= CrashJournal.crashesMax else { return }
         guard setAsideInARow < CrashJournal.setAsideMax else { return reportTooManyCrashes() }
         try setAside(after: end)
@@ -311,7 +312,7 @@ final class PluginLoop: HostWork {
 
     /// See ``ConsumerLoop/setAside(_:_:)``.
     private func setAside(after end: ChildProcess.Exit) throws {
-        guard let event = waiting.first, let upstream else { return }
+        guard let event = unanswered.first, let upstream else { return }
         let reason =
             "the stage crashed three times on this event: its program ended each time while it worked on the event "
             + "(the last time it \(end.text))"
@@ -323,7 +324,7 @@ final class PluginLoop: HostWork {
         now = max(now, event.now)
         state.hold(.outputs(through: event.first, isSetAside: true))
         setAsideInARow += 1
-        program.onSetAside()
+        callbacks.onSetAside()
         try appendHeld()
         StandardError.write(
             "\(plan.stage): set event \(event.first) of \(upstream.name) aside: \(reason); see belfry dead-letters")
@@ -337,8 +338,8 @@ final class PluginLoop: HostWork {
 }
 
 extension ChildProcess.Exit {
-    /// Whether an event may be the cause. A program that ends for a reason of its own, such as an unreachable server, exits
-    /// with 75 (sysexits: a temporary failure).
+    /// Whether an event may be the cause. A program that ends for a reason of its own, such as an unreachable server,
+    /// exits with 75 (sysexits: a temporary failure).
     fileprivate var isCrash: Bool {
         wasSignalled ? ![SIGTERM, SIGINT, SIGHUP].contains(status) : status != 0 && status != 75
     }

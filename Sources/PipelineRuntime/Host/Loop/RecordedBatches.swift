@@ -13,7 +13,7 @@ struct RecordedBatches {
     private let reader: EventLogReader
     private var past: RecordedPast
     private let answers: RecordedAnswers?
-    private var batch = BatchAnswers(handsOut: true)
+    private var batch = BatchAnswers(leavesUnanswered: true)
     /// The last event of the stage's own log that the rebuild's first state includes.
     private let included: UInt64
     /// Where the rebuild ends, even if the log continues.
@@ -35,7 +35,7 @@ struct RecordedBatches {
             upstream: upstream, after: start?.position ?? 0, feedsParts: answers != nil, leavingOut: unfinished)
         reader = try EventLogReader(directory: plan.logDirectory, from: .sequence(start?.firstRead ?? 1))
         included = start?.sequence ?? 0
-        try step()
+        try readBatch()
     }
 
     /// What to do before the stage gets this event; nil if the event comes next.
@@ -48,15 +48,15 @@ struct RecordedBatches {
     var setAside: UInt64? { past.setAside }
 
     /// The answer to a push, if it came at once; nil if it came later.
-    mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batch.atOnce(id) }
+    mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batch.takeImmediateAnswer(to: id) }
 
     /// The answers at the end of the current batch.
-    mutating func takeAnswers() -> [TransportAnswer] { batch.takeRest() }
+    mutating func takeAnswers() -> [TransportAnswer] { batch.takeLaterAnswers() }
 
-    mutating func step() throws {
-        let header = try read()
+    mutating func readBatch() throws {
+        let header = try readHeader()
         let isOver = header.map(isBeyondEnd) ?? true
-        if isOver { batch = BatchAnswers(handsOut: true) }
+        if isOver { batch = BatchAnswers(leavesUnanswered: true) }
         past.begin(isOver ? nil : header)
     }
 
@@ -66,12 +66,12 @@ struct RecordedBatches {
         return header.lastSequence > end.sequence || position > end.position || header.now > end.now
     }
 
-    private mutating func read() throws -> BatchHeader? {
+    private mutating func readHeader() throws -> BatchHeader? {
         guard let answers else { return try reader.nextHeader() }
         let next = try reader.next()
         batch = BatchAnswers(
             next.map { answers.read($0, after: included) } ?? [],
-            handsOut: next?.header.cursor.hasUnansweredPushes ?? true)
+            leavesUnanswered: next?.header.cursor.hasUnansweredPushes ?? true)
         return next?.header
     }
 }

@@ -1,8 +1,8 @@
 import EventLog
 import Time
 
-/// What a stage did in the past, in order, as the batches of its own log record it. It is a value that reads no file. A
-/// host that starts, a snapshot and a replay pass each batch to it and do the actions that it asks for.
+/// What a stage did in the past, in order, as the batches of its own log record it. This value reads no file. A host
+/// that starts, a snapshot and a replay pass each batch to this value and do the actions that it asks for.
 ///
 /// | State | What is asked for | What comes next |
 /// |---|---|---|
@@ -14,7 +14,7 @@ package struct RecordedPast: Hashable {
     package enum Action: Hashable {
         /// Feed the stage its input through this event.
         case feed(through: UInt64)
-        /// Serve all deadlines up to a time, and advance to it.
+        /// Wake the stage for each deadline up to a time, and advance to this time.
         case advance(to: Instant)
         /// Give the stage the remaining answers that the batch records.
         case settle

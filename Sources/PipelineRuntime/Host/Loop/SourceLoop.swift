@@ -6,9 +6,9 @@ import ZeroMQ
 
 /// The loop of a stage that producers feed through its door.
 ///
-/// A producer numbers its lines from 1. The log's cursor holds each producer's last number, so a line that is sent again
-/// after a lost answer is not taken twice. The cursor also records the owner of the producer's name. The door refuses
-/// lines that another producer sends under that name, and does not record them.
+/// A producer numbers its lines from 1. The log's cursor holds each producer's last number, so a line that is sent
+/// again after a lost answer is not taken twice. The cursor also records the owner of the producer's name. The door
+/// refuses lines that another producer sends under that name, and does not record them.
 final class SourceLoop<S: Stage>: HostWork {
     var state: HostState
     let outlet: StageOutlet
@@ -75,13 +75,13 @@ final class SourceLoop<S: Stage>: HostWork {
 
     func finish() throws {
         if try commitForAnswers() { keeper?.finish(clock.stage, moment) }
-        keeper?.wait()
+        keeper?.dropAndWait()
         try outlet.log.flush()
-        try answers.send(over: door, durable: outlet.log.batches)
+        try answers.send(over: door, durableBatches: outlet.log.batches)
         try outlet.close()
     }
 
-    func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
+    func noteTrimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
 
     func beginTurn(hasInput: Bool) { state.beginTurn(hasInput: hasInput, bytesMax: Self.turnBytesMax) }
 
@@ -101,13 +101,13 @@ final class SourceLoop<S: Stage>: HostWork {
         if case .none = arrival { return state.noteNoInput() }
         state.noteInput(bytes: frames.message.byteCount)
         keeper?.noteInput(frames.message.byteCount)
-        if case .frame(let control, let peer) = arrival { try take(control, from: peer) }
+        if case .frame(let control, let peer) = arrival { try handle(control, from: peer) }
     }
 
     private func commitTurn() throws {
         if let fault = clock.fault { throw fault }
         let isDone = try commitForAnswers()
-        try answers.send(over: door, durable: outlet.log.durableBatches)
+        try answers.send(over: door, durableBatches: outlet.log.durableBatches)
         guard isDone else { return }
         takeSnapshotIfDue()
         if state.held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
@@ -119,7 +119,7 @@ final class SourceLoop<S: Stage>: HostWork {
     private func takeSnapshotIfDue() {
         guard keeper?.checkDue() == true else { return }
         outlet.pauses.lap(.input)
-        keeper?.take(clock.stage, moment, beside: SnapshotMaker(plan, timeline, context))
+        keeper?.takeSnapshot(of: clock.stage, moment, beside: SnapshotMaker(plan, timeline, context))
         outlet.pauses.lap(.snapshot)
     }
 
@@ -134,9 +134,9 @@ final class SourceLoop<S: Stage>: HostWork {
         guard out.count > 0 || producers.hasChanged else { return true }
         try past.check()
         let now = max(clock.now, outlet.log.lastNow)
-        switch try outlet.commit(&out, cursor: producers.changes, now: now, always: true) {
+        switch try outlet.commit(&out, cursor: producers.changes, now: now, evenIfEmpty: true) {
         case .noRoom: return false
-        case .appended, .unneeded: producers.settleChanges()
+        case .appended, .unneeded: producers.clearChanges()
         }
         return true
     }
@@ -149,7 +149,7 @@ final class SourceLoop<S: Stage>: HostWork {
 
     // MARK: Frames
 
-    private func take(_ control: JSONValue, from peer: [UInt8]) throws {
+    private func handle(_ control: JSONValue, from peer: [UInt8]) throws {
         switch control.text(.type) {
         case "hello": hello(control, from: peer)
         case "produce": try produce(control, from: peer)
@@ -190,7 +190,7 @@ final class SourceLoop<S: Stage>: HostWork {
         of producer: String, _ control: JSONValue, _ peer: [UInt8]
     ) -> ProducerPositions.Position? {
         let secret = control.text("secret")
-        if let secret, !ProducerSecret.bytes.contains(secret.utf8.count) {
+        if let secret, !ProducerSecret.byteCounts.contains(secret.utf8.count) {
             refuse(peer, "door.secret", "\"secret\" has \(secret.utf8.count) bytes; it needs 16 to 200 bytes")
             return nil
         }
@@ -250,7 +250,7 @@ final class SourceLoop<S: Stage>: HostWork {
         for line in Lines(lines) {
             if number > position.through {
                 guard try admit(line, number, of: producer, position) else { break }
-                if !out.saved.isEmpty { admission.take(out.takeSaved(), of: number, at: lastWithPending) }
+                if !out.saved.isEmpty { admission.add(out.takeSaved(), savedByLine: number, at: lastWithPending) }
                 position.through = number
                 position.checksum?.add(line: line)
                 position.refused = start.refused.map { $0 + UInt64(out.rejections.count) }

@@ -10,8 +10,8 @@ final class StageOutlet {
     let deadLetters: DeadLetters
     private let stage: String
     private let sync: SyncPolicy
-    private let steady: @Sendable () -> ContinuousClock.Instant
-    private var placeChecked: ContinuousClock.Instant
+    private let monotonicNow: @Sendable () -> ContinuousClock.Instant
+    private var segmentChecked: ContinuousClock.Instant
     private(set) var room: DiskRoom
     let retention: Retention
     private var time: LogTime
@@ -29,21 +29,22 @@ final class StageOutlet {
     /// event still fit.
     static let batchBytesFull = 8 << 20
 
-    /// Opens the log before it binds the socket. Binding an `ipc` endpoint would take it from another process that
-    /// serves this log. The log's lock shows whether there is such a process.
+    /// Opens the log before it binds the socket. Binding an `ipc` endpoint would take the endpoint from another process
+    /// that serves this log. The log's lock shows whether there is such a process.
     init(_ plan: HostPlan, _ sockets: some HostConnections) throws {
         log = try EventLogWriter(plan.logOptions)
         stage = plan.stage
         sync = plan.logOptions.sync
         server = LinkServer(
-            socket: try sockets.bindServer(), log: log, directory: plan.logDirectory, steady: plan.time.steady)
+            socket: try sockets.bindServer(), log: log, directory: plan.logDirectory,
+            monotonicNow: plan.time.monotonicNow)
         deadLetters = DeadLetters(plan, identity: log.identity)
-        steady = plan.time.steady
-        placeChecked = steady()
+        monotonicNow = plan.time.monotonicNow
+        segmentChecked = monotonicNow()
         room = DiskRoom(stage: plan.stage)
         retention = Retention(plan)
         time = LogTime(plan.time)
-        pauses = PauseMeter(steady)
+        pauses = PauseMeter(monotonicNow)
         server.first = try log.segments().first?.firstSequence ?? 1
     }
 
@@ -59,7 +60,7 @@ final class StageOutlet {
 
     /// Removes old segments. Returns the first remaining sequence; nil if nothing was removed.
     func retain(_ floor: RetentionFloor) -> UInt64? {
-        guard let first = retention.turn(self, floor) else { return nil }
+        guard let first = retention.work(self, floor) else { return nil }
         server.first = first
         return first
     }
@@ -72,15 +73,15 @@ final class StageOutlet {
     ///
     /// After ``Commit/noRoom``, call this again with the same cursor and no further outputs, until it succeeds.
     ///
-    /// - Parameter always: Append even without events, to record the cursor or a wake.
-    func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, always: Bool = false) throws -> Commit {
-        guard room.mayTry(at: steady()) else { return .noRoom }
+    /// - Parameter evenIfEmpty: Whether to append a batch even without events, to record the cursor or a wake.
+    func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, evenIfEmpty: Bool = false) throws -> Commit {
+        guard room.mayTry(at: monotonicNow()) else { return .noRoom }
         let first: UInt64
         pauses.lap(.input)
         do throws(EventLogError) {
             try deadLetters.append(out.rejections, cursor: cursor, now: now)
             out.removeRejections()
-            guard out.count > 0 || always else {
+            guard out.count > 0 || evenIfEmpty else {
                 room.noteRoom()
                 return .unneeded
             }
@@ -90,7 +91,7 @@ final class StageOutlet {
             first = try log.append(out.lines, count: out.count, cursor: cursor, now: now)
             pauses.lap(log.segmentFirst == segment ? .input : .segment)
         } catch {
-            try room.note(error, at: steady())
+            try room.note(error, at: monotonicNow())
             return .noRoom
         }
         room.noteRoom()
@@ -101,9 +102,9 @@ final class StageOutlet {
     /// Runs work that writes files beside the log. Returns false if the disk is full; the caller then tries again
     /// later.
     func attempt(_ work: () throws(EventLogError) -> Void) throws -> Bool {
-        guard room.mayTry(at: steady()) else { return false }
+        guard room.mayTry(at: monotonicNow()) else { return false }
         do throws(EventLogError) { try work() } catch {
-            try room.note(error, at: steady())
+            try room.note(error, at: monotonicNow())
             return false
         }
         return true
@@ -125,22 +126,23 @@ final class StageOutlet {
     func revealDurable() throws {
         try log.check()
         try deadLetters.check()
-        try checkPlace()
+        try checkSegment()
         if sync == .always { server.reveal(through: log.durableSequence) }
     }
 
-    private static let placePatience = Duration.seconds(1)
+    private static let segmentCheckInterval = Duration.seconds(1)
 
     /// Checks that nobody deleted the log's last segment, for example with the whole data folder.
-    private func checkPlace() throws {
-        let now = steady()
-        guard now - placeChecked >= StageOutlet.placePatience else { return }
-        placeChecked = now
+    private func checkSegment() throws {
+        let now = monotonicNow()
+        guard now - segmentChecked >= StageOutlet.segmentCheckInterval else { return }
+        segmentChecked = now
         try log.checkSegmentExists()
     }
 
-    /// A function that makes the present dead letters durable. It must be called before a snapshot that includes their
-    /// input is written, and may be called on any thread. Unless the sync policy is `always`, it does nothing.
+    /// A function that makes the dead letters so far durable. It must be called before a snapshot that includes their
+    /// input is written, and can be called on any thread. Unless the sync policy is `always`, the function does
+    /// nothing.
     var flushingDeadLetters: @Sendable () throws -> Void {
         if sync == .always, let flushing = deadLetters.flushing { return flushing }
         return {}
@@ -164,7 +166,7 @@ final class DeadLetters {
     private let identity: LogIdentity
     private var writer: EventLogWriter?
     /// The upstream sequence of the last rejected event that the log holds.
-    private var held: UInt64 = 0
+    private var lastHeld: UInt64 = 0
     private(set) var count: UInt64 = 0
 
     init(_ plan: HostPlan, identity: LogIdentity) { (self.plan, self.identity) = (plan, identity) }
@@ -173,19 +175,19 @@ final class DeadLetters {
     func recover(upstream: String) throws {
         guard plan.hasDeadLetters else { return }
         let writer = try open()
-        held = writer.cursor.positions[upstream] ?? 0
+        lastHeld = writer.cursor.positions[upstream] ?? 0
         count = writer.lastSequence
     }
 
     func append(_ rejected: [Outbox.Rejected], cursor: Cursor, now: Instant) throws(EventLogError) {
-        let fresh = rejected.filter { $0.sequence > held }
+        let fresh = rejected.filter { $0.sequence > lastHeld }
         guard let last = fresh.last, let upstream = cursor.input?.log else { return }
         var lines = ByteBuffer()
         for letter in fresh { letter.write(ofStage: plan.stage, log: upstream, to: &lines) }
         let writer = try open()
         let time = max(now, writer.lastNow)
         _ = try writer.append(lines.bytes, count: fresh.count, cursor: Cursor([upstream: last.sequence]), now: time)
-        held = max(held, last.sequence)
+        lastHeld = max(lastHeld, last.sequence)
         count += UInt64(fresh.count)
     }
 

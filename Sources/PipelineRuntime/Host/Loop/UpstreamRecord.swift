@@ -2,20 +2,25 @@ import EventLog
 import Time
 
 /// The name and identity of the upstream log that a stage's log was made from, in a file beside the stage's log. The
-/// stage must not read another log, because the stage's cursor is a position in this log.
+/// stage must not read another log, because the stage's cursor is a position in the recorded log.
 struct UpstreamRecord {
     private let directory: String
 
     init(_ plan: HostPlan) { directory = plan.logDirectory }
 
-    /// Nil if the log is new or the record is unreadable. In the second case ``check(_:_:endpoint:)`` throws the error.
+    /// Nil if the log is new or the record is unreadable. In the second case ``checkOrRecord(_:_:endpoint:)`` throws
+    /// the error.
     func recorded() -> (name: String, LogIdentity)? {
         do throws(EventLogError) {
             return try UpstreamNote.read(directory: directory).map { ($0.log, $0.identity) }
         } catch { return nil }
     }
 
-    func check(_ log: String, _ identity: LogIdentity, endpoint: String) throws {
+    /// Records the upstream log if the stage has no record yet.
+    ///
+    /// - Throws: ``LinkError/otherUpstream(endpoint:expected:found:)`` if another log is recorded, or the error of a
+    ///   file.
+    func checkOrRecord(_ log: String, _ identity: LogIdentity, endpoint: String) throws {
         guard let recorded = try UpstreamNote.read(directory: directory) else {
             let note = UpstreamNote(log: log, identity: identity)
             return try AtomicTextFile.write(note.text, to: UpstreamNote.path(in: directory))

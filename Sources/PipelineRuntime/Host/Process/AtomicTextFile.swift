@@ -6,11 +6,11 @@ package enum AtomicTextFile {
     /// The file's text; nil if there is no such file. A file longer than `bytesMax` is an error.
     package static func read(_ path: String, bytesMax: Int) throws(AtomicTextFileError) -> String? {
         guard let bytes = try readBytes(path, bytesMax: bytesMax) else { return nil }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw .unreadable(path) }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .notWrittenByBelfry(path) }
         return text
     }
 
-    /// The file's bytes; nil if it does not exist.
+    /// The file's bytes; nil if there is no such file. A file longer than `bytesMax` is an error.
     static func readBytes(_ path: String, bytesMax: Int = .max) throws(AtomicTextFileError) -> [UInt8]? {
         let file = uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard file >= 0 else {
@@ -28,8 +28,9 @@ package enum AtomicTextFile {
         }
     }
 
-    /// - Throws: ``AtomicTextFileError``. The file is then unchanged, unless the error is only that the new file's name
-    ///   could not be made durable.
+    /// - Throws: ``AtomicTextFileError``. The file then has its old text, with one exception: if only the last step
+    ///   fails, which makes the new file's name durable, the file has the new text, but a power failure may bring the
+    ///   old text back.
     package static func write(_ text: String, to path: String, calls: FileCalls = FileCalls())
         throws(AtomicTextFileError)
     {
@@ -46,9 +47,11 @@ package enum AtomicTextFile {
         try synchronizeFolder(of: path, calls)
     }
 
-    /// Makes a file that only its owner may use, and makes it durable.
+    /// Creates a durable file that only its owner can read and write. Not atomic: after a crash the file may have only
+    /// a part of the text.
     ///
-    /// - Throws: ``AtomicTextFileError``, with `EEXIST` if the file exists; then nothing is made.
+    /// - Throws: ``AtomicTextFileError``, with `EEXIST` if the file exists. After any error, this call leaves no new
+    ///   file.
     package static func make(_ path: String, holding text: String) throws(AtomicTextFileError) {
         let file = try attempt("make", path) { DataMode.owner.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) }
         defer { close(file) }
@@ -81,31 +84,32 @@ package enum AtomicTextFile {
         of path: String, _ calls: FileCalls = FileCalls()
     ) throws(AtomicTextFileError) {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let file = try attempt("make durable", folder) { calls.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        let file = try attempt("synchronize", folder) { calls.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         defer { close(file) }
-        _ = try attempt("make durable", folder) { calls.syncAll(file) }
+        _ = try attempt("synchronize", folder) { calls.syncAll(file) }
     }
 }
 
 package enum AtomicTextFileError: Error, Hashable, CustomStringConvertible {
     case failed(String, String, Int32)
     case tooLarge(String, bytesMax: Int)
-    /// Text that Belfry did not write, or damaged text.
-    case unreadable(String, advice: String? = nil)
+    /// The file can be read, but its text is damaged or is not Belfry's.
+    case notWrittenByBelfry(String, advice: String? = nil)
 
     package var description: String {
         switch self {
         case .failed(let verb, let path, let code): "cannot \(verb) \(path): \(String(cString: strerror(code)))"
         case .tooLarge(let path, let bytesMax):
             "\(path) has more than \(bytesMax) bytes, so it is not what Belfry wrote there"
-        case .unreadable(let path, let advice):
+        case .notWrittenByBelfry(let path, let advice):
             "\(path) is not what Belfry wrote there" + (advice.map { "; \($0)" } ?? "")
         }
     }
 }
 
 extension FileCalls {
-    /// Writes all bytes at the beginning of a file. Returns the errno of a failure, after which a part may be written.
+    /// Writes all bytes to a file, from offset 0. Returns nil, or the errno of the failure. After a failure some of the
+    /// bytes may be in the file.
     func writeAll(_ bytes: UnsafeRawBufferPointer, to file: CInt) -> CInt? {
         var done = 0
         while done < bytes.count {

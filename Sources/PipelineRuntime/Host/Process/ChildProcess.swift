@@ -5,10 +5,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A child process, which starts at once. Waiting for its end blocks no thread of the cooperative pool.
+/// A child process, which starts at once. ``wait()`` blocks no thread of the cooperative pool.
 ///
-/// The child inherits our standard error and no other descriptor, even if other threads start processes at the same
-/// time. Foundation's `Process` does not promise that.
+/// The child inherits this process's standard error and no other descriptor, even if other threads start processes at
+/// the same time. Foundation's `Process` does not promise that.
 package final class ChildProcess: Sendable {
     package struct Exit: Sendable, Hashable {
         package var status: Int32
@@ -21,7 +21,7 @@ package final class ChildProcess: Sendable {
     /// The child's standard input and output.
     package enum Standard: Sendable {
         /// The input is a socket that closes when this process ends, even by a crash. So a child that watches its input
-        /// never outlives us. See ``SupervisorLine``. The output is our descriptor `output`.
+        /// never outlives this process. See ``SupervisorLine``. The output is this process's descriptor `output`.
         case lifeline(output: Int32)
         /// Both are this descriptor.
         case descriptor(Int32)
@@ -31,7 +31,7 @@ package final class ChildProcess: Sendable {
     private let started = ContinuousClock.now
     private let exit = Mutex(Exit?.none)
     private let ended = DispatchGroup()
-    /// Our end of the lifeline; -1 without a lifeline.
+    /// This process's end of the lifeline; -1 without a lifeline.
     private let lifeline: Int32
 
     /// - Throws: ``ChildProcessError`` if the program does not exist or cannot be started.
@@ -91,8 +91,8 @@ package final class ChildProcess: Sendable {
         return child
     }
 
-    /// Without these attributes, a child would inherit ignored signals, and the signals that the starting thread blocks.
-    /// Threads of Swift's pool block most signals, including SIGTERM.
+    /// Without these attributes, a child would inherit ignored signals, and the signals that the starting thread
+    /// blocks. Threads of Swift's pool block most signals, including SIGTERM.
     private static func attributes() -> posix_spawnattr_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -127,7 +127,7 @@ package final class ChildProcess: Sendable {
     /// Closes the child's standard input, if it is a lifeline.
     package func endInput() { if lifeline >= 0 { shutdown(lifeline, Int32(SHUT_WR)) } }
 
-    /// Calls `body` with our end of the lifeline, which stays open during the call.
+    /// Calls `body` with this process's end of the lifeline, which stays open during the call.
     func withLine<Result>(_ body: (SupervisorLine) -> Result) -> Result {
         withExtendedLifetime(self) { body(SupervisorLine(descriptor: lifeline)) }
     }
@@ -138,9 +138,9 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for the child's end and blocks the thread. Nil if the child still runs after `patience`.
-    package func wait(atMost patience: DispatchTimeInterval) -> Exit? {
-        _ = ended.wait(timeout: .now() + patience)
+    /// Waits for the child's end and blocks the thread. Nil if the child still runs after `timeout`.
+    package func wait(atMost timeout: DispatchTimeInterval) -> Exit? {
+        _ = ended.wait(timeout: .now() + timeout)
         return exited
     }
 

@@ -19,8 +19,8 @@ final class PluginProcess: Sendable {
         /// How the last program ended, until the next one opens its link.
         var end: ChildProcess.Exit?
         var child: ChildProcess?
-        /// Whether the event that the program crashed on was set aside.
-        var isForgiven = false
+        /// Whether the event that the program crashed on was set aside since the program's last end.
+        var hasSetAside = false
     }
 
     init(_ command: [String], directory: String?, name: String) {
@@ -59,12 +59,12 @@ final class PluginProcess: Sendable {
     var isDown: Bool { state.withLock { $0.end != nil } }
 
     /// Notes that the event on which the program crashed was set aside. The next pause is the shortest again.
-    func forgetFailures() { state.withLock { $0.isForgiven = true } }
+    func forgetFailures() { state.withLock { $0.hasSetAside = true } }
 
-    private func takeForgiven() -> Bool {
+    private func takeHasSetAside() -> Bool {
         state.withLock { state in
-            defer { state.isForgiven = false }
-            return state.isForgiven
+            defer { state.hasSetAside = false }
+            return state.hasSetAside
         }
     }
 
@@ -92,7 +92,7 @@ final class PluginProcess: Sendable {
             state.withLock { $0.end = exit }
             failures = takeHasOpened() ? 0 : failures + 1
             guard failures < PluginProcess.failuresMax else { throw brokenProgram(exit) }
-            if takeForgiven() { pauses = RestartPauses() }
+            if takeHasSetAside() { pauses = RestartPauses() }
             let pause = pauses.next(ranFor: exit.ranFor)
             StandardError.write("\(name): the plugin's program \(exit.text); starting it again in \(pause)")
             do { try await Task.sleep(for: pause) } catch { return }

@@ -9,8 +9,9 @@ package enum SocketFiles {
         try makeFolder(String(path[..<slash]), mode)
     }
 
-    static func settle(_ endpoint: String, _ mode: DataMode) {
-        if let path = path(of: endpoint) { mode.settleSocket(path) }
+    /// Gives the socket file the access rights of `mode`.
+    static func setMode(of endpoint: String, to mode: DataMode) {
+        if let path = path(of: endpoint) { mode.setSocketMode(path) }
     }
 
     private static func path(of endpoint: String) -> String? {
@@ -24,7 +25,7 @@ package enum SocketFiles {
         address.sun_family = sa_family_t(AF_UNIX)
         guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-        // Non-blocking, so that a process that accepts no connections cannot delay us.
+        // Non-blocking, so that a process that accepts no connections cannot delay the host.
         let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let file = socket(AF_UNIX, Int32(type), 0)
         guard file >= 0 else { return false }

@@ -19,11 +19,11 @@ struct ConsumerPositions {
         path = logDirectory + "/" + Self.fileName
         do throws(AtomicTextFileError) {
             guard let text = try AtomicTextFile.read(path, bytesMax: 1 << 20) else { return }
-            guard let firsts = ConsumerPositions.parse(text) else { throw .unreadable(path) }
+            guard let firsts = ConsumerPositions.parse(text) else { throw .notWrittenByBelfry(path) }
             (self.firsts, saved) = (firsts, firsts)
         } catch {
-            guard case .unreadable = error else { throw error }
-            throw AtomicTextFileError.unreadable(path, advice: ConsumerPositions.advice)
+            guard case .notWrittenByBelfry = error else { throw error }
+            throw AtomicTextFileError.notWrittenByBelfry(path, advice: ConsumerPositions.advice)
         }
     }
 
@@ -34,8 +34,10 @@ struct ConsumerPositions {
     /// `UInt64.max` without consumers.
     func first(of consumers: [String]) -> UInt64 { consumers.map { firsts[$0] ?? 1 }.min() ?? .max }
 
+    /// Takes over the positions that consumers have reported.
+    ///
     /// - Returns: Whether a consumer needs earlier events than before. Then the positions must be saved at once.
-    mutating func take(_ reported: [String: UInt64]) -> Bool {
+    mutating func update(with reported: [String: UInt64]) -> Bool {
         let needsMore = reported.contains { $1 < firsts[$0] ?? 1 }
         firsts.merge(reported) { $1 }
         return needsMore

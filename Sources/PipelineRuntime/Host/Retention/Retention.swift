@@ -38,10 +38,10 @@ final class Retention {
     /// Looks for removable segments in the background, and removes the segments that an earlier call has found. Returns
     /// the first sequence that remains, before the files are removed; nil if no segment is removed. From then on no
     /// consumer may start at an earlier sequence.
-    func turn(_ outlet: StageOutlet, _ floor: RetentionFloor) -> UInt64? {
+    func work(_ outlet: StageOutlet, _ floor: RetentionFloor) -> UInt64? {
         takeReports(outlet.server)
         if let removable = files.takeRemovable() { return remove(removable, outlet, floor) }
-        let time = plan.time.steady()
+        let time = plan.time.monotonicNow()
         guard plan.retention.isOn, outlet.log.segmentFirst != segment || nextCheck.map({ time >= $0 }) ?? true else {
             return nil
         }
@@ -50,14 +50,14 @@ final class Retention {
         return nil
     }
 
-    /// Sets the callback that is called when ``turn(_:_:)`` can remove segments. It is called on any thread.
+    /// Calls `body`, on any thread, when ``work(_:_:)`` can remove segments.
     func onReady(_ body: @escaping @Sendable () -> Void) { files.onReady(body) }
 
     func finish() { files.wait() }
 
     private func takeReports(_ server: LinkServer) {
         guard var positions, let reported = server.takeReported() else { return }
-        let needsMore = positions.take(reported.filter { plan.consumers.contains($0.key) })
+        let needsMore = positions.update(with: reported.filter { plan.consumers.contains($0.key) })
         self.positions = positions
         if needsMore { files.save(positions) }
     }

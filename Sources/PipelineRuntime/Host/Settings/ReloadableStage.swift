@@ -11,7 +11,7 @@ package final class ReloadableStage: Sendable {
         var host: StageHost
         var next: PreparedReload?
         var isStopping = false
-        var isOver = false
+        var hasEnded = false
     }
 
     package init(_ host: StageHost) { state = Mutex(State(host: host)) }
@@ -20,16 +20,16 @@ package final class ReloadableStage: Sendable {
     package var host: StageHost { state.withLock { $0.host } }
 
     /// Whether the stage has neither ended nor been asked to stop.
-    package var isRunning: Bool { state.withLock { !$0.isStopping && !$0.isOver } }
+    package var isRunning: Bool { state.withLock { !$0.isStopping && !$0.hasEnded } }
 
     /// Returns when the stage was stopped and everything that it took is durable.
     package func run() async throws {
         defer { end() }
         do {
             var host: StageHost? = self.host
-            while let present = host {
-                try await present.run(with: transports)
-                host = await succeed(present)
+            while let current = host {
+                try await current.run(with: transports)
+                host = await replaceWithSuccessor(current)
             }
         } catch {
             await transports.close()
@@ -47,7 +47,7 @@ package final class ReloadableStage: Sendable {
     }
 
     /// Replaces a stopped host with its successor, if there is one.
-    private func succeed(_ past: StageHost) async -> StageHost? {
+    private func replaceWithSuccessor(_ stopped: StageHost) async -> StageHost? {
         let (next, wasStopping) = state.withLock { state in
             defer { state.next = nil }
             return (state.next, state.isStopping)
@@ -64,13 +64,13 @@ package final class ReloadableStage: Sendable {
             return state.isStopping
         }
         if isStopping { next.host.control.stop() }
-        past.control.end()
+        stopped.control.end()
         return next.host
     }
 
     private func end() {
         let hosts = state.withLock { state in
-            state.isOver = true
+            state.hasEnded = true
             return [state.host, state.next?.host].compactMap(\.self)
         }
         for host in hosts { host.control.end() }
@@ -89,16 +89,16 @@ package final class ReloadableStage: Sendable {
 
     /// Checks whether another host could continue the stage, and changes nothing. Only one call may run at a time.
     ///
-    /// - Returns: The reload, to pass to ``take(_:)`` or ``drop(_:)``; nil if nothing differs.
+    /// - Returns: The reload, to pass to ``apply(_:)`` or ``drop(_:)``; nil if nothing differs.
     /// - Throws: ``ReloadError``, or the error of a transport or an address.
     package func preparedReload(of next: StageHost) async throws -> PreparedReload? {
-        let present = host
+        let current = host
         // A starting host is still opening its transports.
-        guard await present.control.wait(until: { $0.phase != .starting }) else { throw ReloadError.ended }
-        if let obstacle = present.plan.obstacle(to: next.plan) { throw obstacle }
-        try await next.checkAddresses(beside: present.plan)
+        guard await current.control.wait(until: { $0.phase != .starting }) else { throw ReloadError.ended }
+        if let obstacle = current.plan.obstacle(to: next.plan) { throw obstacle }
+        try await next.checkAddresses(beside: current.plan)
         let change = try await transports.change(to: next.bindings(), of: next)
-        let keys = next.plan.keysThatDiffer(from: present.plan).filter { !change.tells(of: $0) }
+        let keys = next.plan.keysThatDiffer(from: current.plan).filter { !change.alreadyNames($0) }
         let descriptions = change.descriptions + (keys.isEmpty ? [] : [keys.joined(separator: ", ")])
         if !descriptions.isEmpty { return PreparedReload(descriptions: descriptions, host: next, change: change) }
         await transports.drop(change)
@@ -110,17 +110,17 @@ package final class ReloadableStage: Sendable {
     /// Applies the reload. Returns when the new host runs.
     ///
     /// - Throws: ``ReloadError/ended``
-    package func take(_ preparedReload: PreparedReload) async throws {
-        let present: StageHost? = state.withLock { state in
-            guard !state.isStopping, !state.isOver else { return nil }
+    package func apply(_ preparedReload: PreparedReload) async throws {
+        let current: StageHost? = state.withLock { state in
+            guard !state.isStopping, !state.hasEnded else { return nil }
             state.next = preparedReload
             return state.host
         }
-        guard let present else {
+        guard let current else {
             await drop(preparedReload)
             throw ReloadError.ended
         }
-        present.control.stop()
+        current.control.stop()
         let control = preparedReload.host.control
         guard await control.wait(until: { $0.phase != .starting && $0.phase != .stopped }) else {
             throw ReloadError.ended
@@ -130,7 +130,7 @@ package final class ReloadableStage: Sendable {
 
 extension StageTransports.Change {
     /// Whether a description already names the transport that the key belongs to.
-    fileprivate func tells(of key: String) -> Bool {
+    fileprivate func alreadyNames(_ key: String) -> Bool {
         let words = key.split(separator: ".")
         guard words.count > 1, words[0] == "transports" else { return false }
         return descriptions.contains { $0.hasPrefix("\(words[1]) ") || $0.hasPrefix("\(words[1]):") }
@@ -139,18 +139,18 @@ extension StageTransports.Change {
 
 /// Why a stage cannot switch to another pipeline file while it runs.
 package enum ReloadError: Error, Hashable, CustomStringConvertible {
-    case otherLog(String, present: String)
-    case otherUpstream(String, present: String)
+    case otherLog(String, current: String)
+    case otherUpstream(String, current: String)
     /// The stage becomes a program, or stops being one.
     case otherProgram
     case ended
 
     package var description: String {
         switch self {
-        case .otherLog(let log, let present):
-            "`data` and `log` would make it write \(log) instead of \(present): restart the stage"
-        case .otherUpstream(let log, let present):
-            "`data` and `from` would make it read \(log) instead of \(present): restart the stage"
+        case .otherLog(let log, let current):
+            "`data` and `log` would make the stage write \(log) instead of \(current): restart the stage"
+        case .otherUpstream(let log, let current):
+            "`data` and `from` would make the stage read \(log) instead of \(current): restart the stage"
         case .otherProgram: "`command` was added or removed: restart the stage"
         case .ended: "the stage was stopped"
         }

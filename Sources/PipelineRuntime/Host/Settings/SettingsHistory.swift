@@ -3,8 +3,8 @@ import JSON
 import PipelineKit
 import Time
 
-/// The settings that a stage's log was written under, in order: `settings.ndjson` beside the log. With them the log can be
-/// replayed after the pipeline file has changed.
+/// The settings that a stage's log was written under, in order: `settings.ndjson` beside the log. With them the log can
+/// be replayed after the pipeline file has changed.
 package struct SettingsHistory: Sendable {
     /// One line: settings, and the position from which they applied.
     package struct Entry: Hashable, Sendable {
@@ -59,7 +59,7 @@ package struct SettingsHistory: Sendable {
         entries = all
     }
 
-    /// A reader for an entry's settings; nil if they are not an object.
+    /// A reader for an entry's settings; nil if the settings are not a JSON object.
     package func reader(of entry: Entry) -> SettingsReader? {
         do throws(JSONError) {
             return try SettingsHistory.withJSON(entry.settings) {

@@ -28,20 +28,20 @@ package struct SettingsPeriods<S: Stage> {
                 periods.append(Period(after: entry.after, now: entry.now, settings: try history.decode(entry)))
             }
         }
-        // The state may lack settings that began exactly at its position. If it has them already, adopting them again
-        // changes nothing.
+        // The state may lack settings that began exactly at its position. If the state has these settings already,
+        // adopting them again changes nothing.
         let past = periods.lastIndex { $0.after < max(position, 1) } ?? periods.startIndex
         first = periods.isEmpty ? settings : periods[past].settings
         coming = Array(periods.dropFirst(past + 1))
     }
 
-    /// The last event under the present settings; `UInt64.max` if no other settings follow.
+    /// The last event under the current settings; `UInt64.max` if no other settings follow.
     package var lastEvent: UInt64 { coming.first?.after ?? .max }
 
-    /// The next settings to adopt before an event is fed. Call it until it is nil.
+    /// The next settings to adopt before an event is fed. Call this until the result is nil.
     package mutating func next(beforeEvent sequence: UInt64) -> S.Settings? { take { sequence > $0.after } }
 
-    /// The next settings to adopt before a recorded wake. Call it until it is nil.
+    /// The next settings to adopt before a recorded wake. Call this until the result is nil.
     package mutating func next(beforeWakeAt now: Instant) -> S.Settings? { take { now > $0.now } }
 
     private mutating func take(if isDue: (Period) -> Bool) -> S.Settings? {

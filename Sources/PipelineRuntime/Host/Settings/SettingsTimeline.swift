@@ -3,14 +3,15 @@ import Time
 
 /// The settings that a stage ran with in the past, and its settings in the pipeline file.
 struct SettingsTimeline<S: Stage> {
-    let today: S.Settings
+    /// The settings in the pipeline file.
+    let current: S.Settings
     private var history: SettingsHistory
     private let record: String
 
     /// - Parameter isNew: Whether the log is empty. If a log has events but no recorded settings, a build from before
     ///   any default changed wrote it, under the settings in the pipeline file.
-    init(_ plan: HostPlan, _ today: S.Settings, isNew: Bool) throws {
-        self.today = today
+    init(_ plan: HostPlan, _ current: S.Settings, isNew: Bool) throws {
+        self.current = current
         record = plan.settingsRecord
         history = try SettingsHistory(logDirectory: plan.logDirectory)
         let first = isNew ? record : plan.firstSettingsRecord
@@ -22,10 +23,10 @@ struct SettingsTimeline<S: Stage> {
     /// Whether the settings in the pipeline file differ from the last recorded settings.
     var hasChanged: Bool { history.entries.last.map { $0.settings != record || $0.kind != S.kind } ?? false }
 
-    /// The settings of the past. A stage without snapshots cannot change settings while it runs, so it has today's settings
-    /// throughout.
+    /// The settings of the past. A stage without snapshots cannot change settings while it runs, so it has the current
+    /// settings throughout.
     func periods(from position: UInt64) throws -> SettingsPeriods<S> {
-        try SettingsPeriods(S.snapshotVersion == nil ? nil : history, else: today, from: position)
+        try SettingsPeriods(S.snapshotVersion == nil ? nil : history, else: current, from: position)
     }
 
     mutating func record(after sequence: UInt64, now: Instant) throws {

@@ -10,15 +10,15 @@ struct SnapshotMoment: Hashable, Sendable {
     var sequence: UInt64
     var now: Instant
 
-    /// Where a rebuild begins to read the stage's own log. It begins at this event, not after it, because batches
-    /// without events may follow it in its segment; they record wakes.
+    /// Where a rebuild begins to read the stage's own log: at the event ``sequence``, not after this event, because
+    /// batches without events may follow the event in its segment. These batches record wakes.
     var firstRead: UInt64 { max(sequence, 1) }
 }
 
 /// Makes and writes a stage's snapshots in the background, one at a time.
 ///
-/// A snapshot that fails only makes the next start slower. The failure is reported once, and the next snapshot is tried when
-/// it is due.
+/// A snapshot that fails only makes the next start slower. The failure is reported once, and the next snapshot is tried
+/// when it is due.
 final class SnapshotFiles: Sendable {
     /// Limits for older snapshots: see ``SnapshotStore/thin(bytesMax:countMax:)``.
     static let bytesMax: UInt64 = 256 << 20
@@ -37,6 +37,7 @@ final class SnapshotFiles: Sendable {
         var isAtWork = false
         /// Whether the snapshot that is being made is to be dropped.
         var isUnwanted = false
+        /// Whether the next background snapshot is made without pauses.
         var isHurried = false
         var hasFailed = false
         var hasComplained = false
@@ -57,13 +58,13 @@ final class SnapshotFiles: Sendable {
 
     var isAtWork: Bool { state.withLock { $0.isAtWork } }
     /// Whether the next snapshot may be made in the background. False after a snapshot has failed there.
-    var mayMake: Bool { state.withLock { !$0.hasFailed } }
+    var mayMakeInBackground: Bool { state.withLock { !$0.hasFailed } }
     var newestBytes: UInt64 { state.withLock { $0.newestBytes } }
     /// The snapshots that this stage can start from, oldest first.
     var moments: [SnapshotMoment] { state.withLock { $0.moments } }
 
-    /// The first event of its own log that the stage may read again, as noted last in this run. Later the stage needs
-    /// no event before it.
+    /// The first event of the stage's own log that the stage may read again, as noted last in this run. Later the stage
+    /// needs no event before this one.
     var firstNeeded: UInt64 { state.withLock { $0.firstNeeded } }
 
     func noteFirstNeeded(_ sequence: UInt64?) { state.withLock { $0.firstNeeded = sequence ?? .max } }
@@ -105,9 +106,9 @@ final class SnapshotFiles: Sendable {
     }
 
     /// Drops the snapshot that is being made. The next snapshot is made without pauses.
-    func hurry() { state.withLock { ($0.isUnwanted, $0.isHurried) = (true, true) } }
+    func dropAndHurryNext() { state.withLock { ($0.isUnwanted, $0.isHurried) = (true, true) } }
 
-    /// Drops the snapshot that is being made, without waiting for it: from now on it writes nothing.
+    /// Drops the snapshot that is being made, without waiting for it. The dropped snapshot is not written.
     func stopMaking() { state.withLock { $0.isUnwanted = true } }
 
     func wait() { queue.runAndWait {} }
@@ -223,8 +224,8 @@ extension HostPlan {
         var store = SnapshotStore(logDirectory: logDirectory)
         store.calls = calls
         store.removesDamaged = true
-        // With `sync: never`, a power cut may lose the log's events anyway, so snapshots need no sync either. Their
-        // CRCs reveal torn files.
+        // With `sync: never`, a power cut may lose the log's events anyway, so snapshots need no sync either. A
+        // snapshot's CRC reveals a torn file.
         if sync == .never { store.calls.sync = { _ in 0 } }
         return store
     }

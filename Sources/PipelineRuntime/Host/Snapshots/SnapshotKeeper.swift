@@ -9,20 +9,21 @@ import Time
 struct SnapshotKeeper {
     /// Reading and writing one byte of state takes about as long as handling this many bytes of input.
     private static let inputPerStateByte = 4
-    /// A background snapshot that takes longer than this many intervals is dropped, and the next is made without pauses.
+    /// A background snapshot that takes longer than this many intervals is dropped, and the next is made without
+    /// pauses.
     private static let intervalsMax = 4
 
     private let files: SnapshotFiles
-    private let every: Int
+    private let intervalBytes: Int
     private var inputBytes = 0
 
     /// Nil if the stage has no snapshots, or the log settings turn snapshots off.
     init?<S: Stage>(_ type: S.Type, _ plan: HostPlan, _ context: StageContext, lastSequence: UInt64) {
-        guard let every = plan.snapshotBytes, let fit = SnapshotFit(type, context, lastSequence: lastSequence) else {
-            return nil
-        }
+        guard let intervalBytes = plan.snapshotBytes,
+            let fit = SnapshotFit(type, context, lastSequence: lastSequence)
+        else { return nil }
         files = SnapshotFiles(plan, fit, upstreamName: context.upstreamName)
-        self.every = every
+        self.intervalBytes = intervalBytes
     }
 
     /// The oldest snapshot that the stage may have to start from, so the logs must be kept from there on. It is the
@@ -40,7 +41,7 @@ struct SnapshotKeeper {
         return floor
     }
 
-    /// Notes the first event of its own log that the stage may read again.
+    /// Notes the first event of the stage's own log that the stage may read again.
     func noteFirstNeeded<S: Stage>(by stage: S) { files.noteFirstNeeded(stage.firstNeeded) }
 
     mutating func noteInput(_ bytes: Int) { inputBytes += bytes }
@@ -48,27 +49,27 @@ struct SnapshotKeeper {
     /// Returns whether enough input came for another snapshot, and no snapshot is being made. Drops a snapshot that
     /// takes too long.
     func checkDue() -> Bool {
-        let due = max(every, SnapshotKeeper.inputPerStateByte * Int(clamping: files.newestBytes))
+        let due = max(intervalBytes, SnapshotKeeper.inputPerStateByte * Int(clamping: files.newestBytes))
         guard inputBytes >= due else { return false }
         guard files.isAtWork else { return true }
-        if inputBytes / SnapshotKeeper.intervalsMax >= due { files.hurry() }
+        if inputBytes / SnapshotKeeper.intervalsMax >= due { files.dropAndHurryNext() }
         return false
     }
 
-    /// Takes a snapshot of the stage's present state.
+    /// Takes a snapshot of the stage's current state.
     ///
     /// - Parameters:
-    ///   - maker: Makes the snapshot in the background. If it is nil, or the last one failed in the background, the
+    ///   - maker: Makes the snapshot in the background. If this is nil, or the last background snapshot failed, the
     ///     snapshot is made on this thread.
     ///   - flush: Called before the snapshot is written, on another thread. It makes durable what the snapshot depends
     ///     on.
-    mutating func take<S: Stage>(
-        _ stage: S, _ moment: SnapshotMoment, beside maker: SnapshotMaker<S>?,
+    mutating func takeSnapshot<S: Stage>(
+        of stage: S, _ moment: SnapshotMoment, beside maker: SnapshotMaker<S>?,
         after flush: @escaping @Sendable () throws -> Void = {}
     ) {
         guard isNew(moment) else { return }
         inputBytes = 0
-        guard let maker, files.mayMake else { return write(stage, moment, flush) }
+        guard let maker, files.mayMakeInBackground else { return write(stage, moment, flush) }
         files.make(moment, after: flush) { try maker.state(at: moment, check: $0, disk: $1) }
     }
 
@@ -76,12 +77,13 @@ struct SnapshotKeeper {
     func finish<S: Stage>(
         _ stage: S, _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void = {}
     ) {
-        wait()
+        dropAndWait()
         if isNew(moment) { write(stage, moment, flush) }
         files.wait()
     }
 
-    func wait() {
+    /// Drops a snapshot that is being made, and waits for a snapshot that is being written.
+    func dropAndWait() {
         files.stopMaking()
         files.wait()
     }

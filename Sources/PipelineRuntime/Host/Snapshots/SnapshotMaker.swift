@@ -33,15 +33,21 @@ struct SnapshotMaker<S: Stage>: Sendable {
     func state(
         at moment: SnapshotMoment, check: @escaping () throws -> Void, disk: DiskPace = DiskPace()
     ) throws -> MadeSnapshot {
-        // The next `check()` outside of a callback throws the error again.
+        // A callback of the snapshot's reader and writer cannot throw, so it drops the error. The next `check()`
+        // outside of a callback throws the error again.
         let progress = { do { try check() } catch {} }
         let search = SnapshotSearch<S>(plan, context, timeline, lastSequence: moment.sequence, disk: disk)
         var start = search?.newest(notAfter: moment, progress: progress)
         try check()
-        var clock = S.isSource ? try recalled(&start, moment, check) : try rebuilt(&start, moment, check)
+        var clock =
+            S.isSource
+            ? try clockFromOwnLog(&start, moment, check) : try clockFromUpstreamLog(&start, moment, check)
         var out = Outbox()
         clock.advance(to: moment.now, into: &out)
-        guard clock.now == moment.now, out.isEmpty else { throw SnapshotMakerError.otherTime(clock.now, moment.now) }
+        guard clock.now == moment.now else {
+            throw SnapshotMakerError.otherTime(made: clock.now, running: moment.now)
+        }
+        guard out.isEmpty else { throw SnapshotMakerError.extraOutput(before: moment.now) }
         try check()
         var writer = SnapshotWriter()
         writer.onProgress(progress)
@@ -49,20 +55,21 @@ struct SnapshotMaker<S: Stage>: Sendable {
         return MadeSnapshot(state: writer, firstNeeded: clock.stage.firstNeeded)
     }
 
-    /// Moves the state out of `start`. If `start` kept it too, the first event would copy the whole state.
+    /// The clock of the restored stage, or of a new stage if `start` is nil. The state is moved out of `start`. If
+    /// `start` kept the state too, the first event would copy all of it.
     private func clock(_ start: inout RestoredStage<S>?, _ settings: S.Settings) throws -> StageClock<S> {
         if let start = start.take() { return StageClock(start.stage, now: start.moment.now) }
         return StageClock(try S(settings, context: context))
     }
 
-    private func rebuilt(
+    private func clockFromUpstreamLog(
         _ start: inout RestoredStage<S>?, _ moment: SnapshotMoment, _ check: () throws -> Void
     ) throws -> StageClock<S> {
         let from = start?.moment
         let periods = try timeline.periods(from: from?.position ?? 0)
         let batches = try RecordedBatches(
             plan, upstream: context.upstreamName, after: from,
-            answers: S.transports(of: timeline.today).isEmpty ? nil : RecordedAnswers(of: S.self), through: moment)
+            answers: S.transports(of: timeline.current).isEmpty ? nil : RecordedAnswers(of: S.self), through: moment)
         var rebuild = StageRebuild(
             try clock(&start, periods.first), context, periods, through: moment.position, by: batches)
         try rebuild.feed(from: plan.inputLog ?? "", after: from?.position ?? 0, check: check)
@@ -70,12 +77,13 @@ struct SnapshotMaker<S: Stage>: Sendable {
         return rebuild.ended().0
     }
 
-    private func recalled(
+    /// For a source, which reads no other log.
+    private func clockFromOwnLog(
         _ start: inout RestoredStage<S>?, _ moment: SnapshotMoment, _ check: () throws -> Void
     ) throws -> StageClock<S> {
         let from = start?.moment.sequence ?? 0
         var periods = try timeline.periods(from: start == nil ? .max : from)
-        var clock = try clock(&start, timeline.today)
+        var clock = try clock(&start, timeline.current)
         try clock.recall(from: plan.logDirectory, after: from, through: moment.sequence) { _ in try check() }
         while let settings = periods.next(beforeEvent: .max) { try clock.adopt(settings, context: context) }
         return clock
@@ -83,14 +91,18 @@ struct SnapshotMaker<S: Stage>: Sendable {
 }
 
 enum SnapshotMakerError: Error, CustomStringConvertible {
-    /// A log ends before an event that the stage has taken from it.
-    case missing(String, UInt64)
-    case otherTime(Instant, Instant)
+    /// A log does not have an event that the stage has read from it or written to it.
+    case missingEvent(log: String, sequence: UInt64)
+    case otherTime(made: Instant, running: Instant)
+    /// The state made from the logs has an output that the running stage had not written by this time.
+    case extraOutput(before: Instant)
 
     var description: String {
         switch self {
-        case .missing(let log, let sequence): "\(log) does not hold event \(sequence)"
-        case .otherTime(let found, let expected): "the logs lead to the time \(found), but the stage is at \(expected)"
+        case .missingEvent(let log, let sequence): "\(log) does not hold event \(sequence)"
+        case .otherTime(let made, let running):
+            "the state made from the logs is at \(made), but the running stage is at \(running)"
+        case .extraOutput(let time): "the logs lead to an output that the stage did not write before \(time)"
         }
     }
 }

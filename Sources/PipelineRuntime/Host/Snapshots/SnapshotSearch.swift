@@ -61,7 +61,7 @@ final class SnapshotSearch<S: Stage> {
     {
         while let snapshot = find(where: isWanted) {
             do throws(SnapshotError) { return try restore(snapshot, progress) } catch {
-                say("\(snapshot.path): \(error)")
+                report("\(snapshot.path): \(error)")
                 unusable.insert(SnapshotMoment(snapshot.header))
             }
         }
@@ -77,9 +77,9 @@ final class SnapshotSearch<S: Stage> {
         do throws(EventLogError) {
             return try store.newest(
                 fitting: fit,
-                where: { isWanted($0) && !unusable.contains(SnapshotMoment($0)) }, problem: say)
+                where: { isWanted($0) && !unusable.contains(SnapshotMoment($0)) }, problem: report)
         } catch {
-            say("\(error)")
+            report("\(error)")
             return nil
         }
     }
@@ -102,12 +102,12 @@ final class SnapshotSearch<S: Stage> {
             guard let header = file.header, header.log == fit.log, header.sequence > fit.lastSequence else {
                 return false
             }
-            say("\(file.path): \(fit.objection(to: header) ?? ""); removed")
+            report("\(file.path): \(fit.objection(to: header) ?? ""); removed")
             return true
         }
     }
 
-    private func say(_ problem: String) {
+    private func report(_ problem: String) {
         guard reported.insert(problem).inserted else { return }
         StandardError.write("\(plan.stage): skipped a snapshot: \(problem)")
     }

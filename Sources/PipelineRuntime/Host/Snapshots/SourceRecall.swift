@@ -2,9 +2,9 @@ import EventLog
 import PipelineKit
 
 extension StageClock {
-    /// Replays a source's own log to the source, from the event after `position` through `last`.
+    /// Gives a source the events of its own log again, from the event after `position` through `last`.
     ///
-    /// - Parameter onBatch: Called with the size of each batch in bytes. An error that it throws ends the replay.
+    /// - Parameter onBatch: Called with the size of each batch in bytes. An error that it throws ends the work.
     mutating func recall(
         from directory: String, after position: UInt64, through last: UInt64, onBatch: (Int) throws -> Void
     ) throws {
@@ -14,7 +14,9 @@ extension StageClock {
         var out = Outbox()
         var sequence = position
         while sequence < last {
-            guard let batch = try reader.next() else { throw SnapshotMakerError.missing(directory, sequence + 1) }
+            guard let batch = try reader.next() else {
+                throw SnapshotMakerError.missingEvent(log: directory, sequence: sequence + 1)
+            }
             try onBatch(batch.body.count)
             sequence = batch.header.firstSequence
             for line in Lines(batch.body) {

@@ -26,7 +26,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
     mutating func feed(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws {
         try prepare(forEvent: sequence)
         if batches.setAside == sequence { return }
-        serveDeadlines(through: now)
+        wakeStage(through: now)
         if let event = events.read(line, sequence: sequence, into: &out) { clock.begin(event, at: now, into: &out) }
         finishStep()
     }
@@ -35,7 +35,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
     mutating func finish() throws {
         try repeatRecorded(before: .max)
         try adoptSettings(before: through)
-        forgetOutputs()
+        answerAndDropOutputs()
     }
 
     /// Feeds all events after `position` from the upstream's log, then handles the remaining recorded batches. An error
@@ -45,7 +45,9 @@ struct StageRebuild<S: Stage>: ~Copyable {
         var next = position + 1
         while next <= through {
             try check()
-            guard let batch = try reader.next() else { throw SnapshotMakerError.missing(directory, next) }
+            guard let batch = try reader.next() else {
+                throw SnapshotMakerError.missingEvent(log: directory, sequence: next)
+            }
             var sequence = batch.header.firstSequence
             for line in Lines(batch.body) {
                 if sequence >= next, sequence <= through { try feed(line, sequence, at: batch.header.now) }
@@ -64,7 +66,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
     private mutating func prepare(forEvent sequence: UInt64) throws {
         try repeatRecorded(before: sequence)
         try adoptSettings(before: sequence)
-        forgetOutputs()
+        answerAndDropOutputs()
     }
 
     /// Repeats what the stage did before it got this event, as its log records it.
@@ -74,12 +76,12 @@ struct StageRebuild<S: Stage>: ~Copyable {
             case .feed: return
             case .advance(let now):
                 while let settings = periods.next(beforeWakeAt: now) { try adopt(settings) }
-                serveDeadlines(through: now)
+                wakeStage(through: now)
                 clock.advance(to: now, into: &out)
             case .settle:
                 for answer in batches.takeAnswers() { clock.receive(answer, into: &out) }
-                forgetOutputs()
-            case .readBatch: try batches.step()
+                answerAndDropOutputs()
+            case .readBatch: try batches.readBatch()
             }
         }
     }
@@ -89,11 +91,11 @@ struct StageRebuild<S: Stage>: ~Copyable {
     }
 
     private mutating func adopt(_ settings: S.Settings) throws {
-        forgetOutputs()
+        answerAndDropOutputs()
         try clock.adopt(settings, context: context)
     }
 
-    private mutating func serveDeadlines(through time: Instant) {
+    private mutating func wakeStage(through time: Instant) {
         while clock.isDue(at: time) {
             clock.beginWake(into: &out)
             finishStep()
@@ -105,12 +107,12 @@ struct StageRebuild<S: Stage>: ~Copyable {
             out.removeEvents()
             clock.proceed(into: &out)
         }
-        answer()
+        giveImmediateAnswers()
     }
 
     /// Gives the stage the answers that came at once, in the same batch as their push. A push without such an answer is
     /// still in flight.
-    private mutating func answer() {
+    private mutating func giveImmediateAnswers() {
         while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
             for delivery in deliveries {
                 if let answer = batches.takeAnswer(to: delivery.id) { clock.receive(answer, into: &out) }
@@ -118,8 +120,9 @@ struct StageRebuild<S: Stage>: ~Copyable {
         }
     }
 
-    private mutating func forgetOutputs() {
-        answer()
+    /// The answers come first, because the pushes are outputs too.
+    private mutating func answerAndDropOutputs() {
+        giveImmediateAnswers()
         out.discard()
     }
 }

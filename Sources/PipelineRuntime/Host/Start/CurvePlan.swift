@@ -76,7 +76,7 @@ struct CurvePlan: Sendable, Equatable {
             && (one.upstreamKeys, one.clients) == (other.upstreamKeys, other.clients)
     }
 
-    func serve(_ socket: ZMQSocket, for purpose: Purpose, _ context: HostContext) throws {
+    func secureServer(_ socket: ZMQSocket, for purpose: Purpose, _ context: HostContext) throws {
         let domain = "\(stage) \(purpose.list)"
         let authorization = try context.authorize(clients[purpose] ?? [:], in: domain)
         try socket.useCurveServer(secretKey: keys.secretKey, authorization: authorization, domain: domain)
@@ -100,10 +100,10 @@ package final class HostContext: Sendable {
 
     func authorize(_ clients: [CurvePublicKey: String], in domain: String) throws -> ClientAuthorization {
         try authorization.withLock { authorization in
-            let present = try authorization ?? ClientAuthorization(zmq, onRefusal: RefusalNotice().report)
-            present.setUserIDs(clients, in: domain)
-            authorization = present
-            return present
+            let current = try authorization ?? ClientAuthorization(zmq, onRefusal: RefusalNotice().report)
+            current.setUserIDs(clients, in: domain)
+            authorization = current
+            return current
         }
     }
 

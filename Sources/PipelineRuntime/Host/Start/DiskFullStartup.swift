@@ -57,7 +57,7 @@ final class DiskFullStartup: Sendable {
     private func note(_ error: any Error) throws {
         let shortage = try state.withLock { state in
             if state.hasRun { throw error }
-            try state.room.note(error, at: plan.time.steady())
+            try state.room.note(error, at: plan.time.monotonicNow())
             return state.room.shortage
         }
         var report = control.report

@@ -12,7 +12,8 @@ protocol HostConnections {
 protocol StageInlet: AnyObject {
     var socket: any MessageSocket { get }
     var endpoint: String { get }
-    var patience: Duration { get }
+    /// How long the host may wait for a message before it must call ``tick(at:)``.
+    var pollTimeout: Duration { get }
     var refusedFrames: Int { get }
     /// The first sequence that this consumer may ask for again. The inlet reports it to the upstream.
     var firstNeeded: UInt64? { get set }

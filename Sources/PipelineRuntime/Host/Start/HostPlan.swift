@@ -18,7 +18,7 @@ package enum HostClock: Sendable, Hashable {
 package struct HostPlan: Sendable {
     /// The stage's name in the pipeline file.
     package var stage: String
-    /// Name of the stage's log.
+    /// The name of the stage's log.
     package var logName: String
     /// The folder that holds the logs of the pipeline.
     package var logsDirectory: String

@@ -15,14 +15,14 @@ struct HostSockets: HostConnections {
 
     func makeServer() throws -> ZMQSocket {
         let socket = try ZMQSocket(context.zmq, .router, options)
-        if let curve = plan.curve { try curve.serve(socket, for: .reading, context) }
+        if let curve = plan.curve { try curve.secureServer(socket, for: .reading, context) }
         try bind(socket, plan.bind, key: "bind")
         return socket
     }
 
     func bindDoor() throws -> any MessageSocket {
         let socket = try ZMQSocket(context.zmq, .router, options.with { $0.receiveHighWaterMessages = 64 })
-        if let curve = plan.curve { try curve.serve(socket, for: .producing, context) }
+        if let curve = plan.curve { try curve.secureServer(socket, for: .producing, context) }
         try bind(socket, plan.door ?? plan.bind + ".door", key: "door")
         return socket
     }
@@ -36,24 +36,24 @@ struct HostSockets: HostConnections {
     func connect(after: UInt64) throws -> any StageInlet {
         let socket = try ClientSocket(context, plan.curve?.toUpstream, options.with { $0.queuesOnlyIfConnected = true })
         return try LinkClient(
-            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, steady: plan.time.steady)
+            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, monotonicNow: plan.time.monotonicNow)
     }
 
     private func bind(_ socket: ZMQSocket, _ endpoint: String, key: String) throws {
         try SocketFiles.prepare(endpoint, plan.mode)
         // libzmq frees an endpoint some time after its socket was closed, so an earlier host of this process may still
         // hold it.
-        let limit = ContinuousClock.now + HostSockets.patience
+        let deadline = ContinuousClock.now + HostSockets.bindTimeout
         while true {
             do throws(ZMQError) { return try bindOnce(socket, endpoint) } catch {
                 guard error.code == EADDRINUSE else { throw error }
-                guard .now < limit else { throw AddressError(key: key, inUse: endpoint) }
+                guard .now < deadline else { throw AddressError(key: key, inUse: endpoint) }
                 usleep(20_000)
             }
         }
     }
 
-    private static let patience = Duration.milliseconds(500)
+    private static let bindTimeout = Duration.milliseconds(500)
 
     /// Checks first whether another process serves the socket file, because libzmq would take the file from that
     /// process.
@@ -62,15 +62,15 @@ struct HostSockets: HostConnections {
             throw ZMQError(code: EADDRINUSE, operation: "bind", endpoint: endpoint)
         }
         try socket.bind(endpoint)
-        SocketFiles.settle(endpoint, plan.mode)
+        SocketFiles.setMode(of: endpoint, to: plan.mode)
     }
 
     // MARK: Before a reload
 
-    /// Checks whether a host with this plan could serve the addresses that the present host does not serve.
-    func checkAddresses(beside present: HostPlan) throws {
-        if plan.bind != present.bind { try check(plan.bind, key: "bind") }
-        if let door = plan.door, door != present.door { try check(door, key: "door") }
+    /// Checks whether a host with this plan could serve the addresses that the current host does not serve.
+    func checkAddresses(beside current: HostPlan) throws {
+        if plan.bind != current.bind { try check(plan.bind, key: "bind") }
+        if let door = plan.door, door != current.door { try check(door, key: "door") }
     }
 
     private func check(_ endpoint: String, key: String) throws {

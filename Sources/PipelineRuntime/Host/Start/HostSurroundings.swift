@@ -19,9 +19,9 @@ package struct HostSurroundings: Sendable {
     /// The outputs of one step are appended in parts of about this many bytes.
     package var partBytes = Outbox.partBytes
     /// Whether the stage has a process of its own, so that a crash of the process is a crash of the stage.
-    package var isAlone = true
+    package var hasOwnProcess = true
     /// How the process before this one ended, if its supervisor reported it.
-    package var endBefore: String?
+    package var previousEnd: String?
     /// The keys of a tool that connects to stages but runs no stage. With them the tool needs no stage's secret key.
     package var toolKeys: CurveKeyPair?
 

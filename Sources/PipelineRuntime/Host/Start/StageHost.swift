@@ -51,7 +51,8 @@ package struct StageHost: Sendable {
     private func run<S: Stage>(_ type: S.Type, _ transports: StageTransports) async throws {
         let settings = try settings.decode(S.Settings.self)
         let dispatcher = TransportDispatcher(
-            try await transports.open(bindings(), of: self), sink: surroundings.sink, steady: plan.time.steady)
+            try await transports.open(bindings(), of: self), sink: surroundings.sink,
+            monotonicNow: plan.time.monotonicNow)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await dispatcher.work { control.wake.signal() } }
             defer {
@@ -67,9 +68,9 @@ package struct StageHost: Sendable {
         surroundings.sink == nil ? try registry.transports(of: stage) : []
     }
 
-    func checkAddresses(beside present: HostPlan) async throws {
+    func checkAddresses(beside current: HostPlan) async throws {
         try await SocketThread.run(name: "addresses") {
-            try HostSockets(plan: plan, context: context).checkAddresses(beside: present)
+            try HostSockets(plan: plan, context: context).checkAddresses(beside: current)
         }
     }
 
@@ -148,7 +149,7 @@ package struct StageHost: Sendable {
         let loop = HostLoop(plan: plan, control: control, endpoint: outlet.server.socket.lastEndpoint)
         let inlet = try sockets.connect(after: outlet.log.cursor.input?.position ?? 0)
         let work = PluginLoop(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin())
-        work.program = PluginPrograms(
+        work.callbacks = PluginCallbacks(
             onOpen: process.noteOpen, onSetAside: process.forgetFailures, isDown: { process.isDown })
         try loop.run(work)
     }

@@ -4,17 +4,17 @@ import Time
 /// The clocks of a host.
 package struct HostTime: Sendable {
     package var wall: @Sendable () -> Instant
-    package var steady: @Sendable () -> ContinuousClock.Instant
+    package var monotonicNow: @Sendable () -> ContinuousClock.Instant
     /// A number that changes with each boot of the machine. After a boot, files may hold only the data that was forced
     /// to the disk.
     package var boot: @Sendable () -> UInt64 = { HostTime.bootNumber }
 
     package init(
         wall: @escaping @Sendable () -> Instant = { Instant.wall() },
-        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        monotonicNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.wall = wall
-        self.steady = steady
+        self.monotonicNow = monotonicNow
     }
 
     /// The boot's number; 0 if the system does not provide it.

@@ -16,7 +16,7 @@ package struct LogTime {
     private static let slowness = 10
 
     private let sources: HostTime
-    private var last: (time: Instant, steady: ContinuousClock.Instant)?
+    private var last: (time: Instant, monotonic: ContinuousClock.Instant)?
     /// How far the machine's clock is behind the log's time; negative if it is ahead. Zero for small differences.
     package private(set) var behind = Duration.zero
 
@@ -25,9 +25,10 @@ package struct LogTime {
     /// The log's time now, at least `log`, the latest time that the stage knows. The first call returns the
     /// machine's time if that is ahead.
     package mutating func now(from log: Instant) -> Instant {
-        let (wall, steady) = (sources.wall(), sources.steady())
-        let time = last.map { follow(wall, $0.time, passed: max(.zero, steady - $0.steady), log) } ?? max(log, wall)
-        last = (time, steady)
+        let (wall, monotonic) = (sources.wall(), sources.monotonicNow())
+        let time =
+            last.map { follow(wall, $0.time, passed: max(.zero, monotonic - $0.monotonic), log) } ?? max(log, wall)
+        last = (time, monotonic)
         note(time - wall)
         return time
     }

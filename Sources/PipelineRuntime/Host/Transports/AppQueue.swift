@@ -27,7 +27,7 @@ struct AppQueue {
 
     var isFast: Bool { answerTime.map { $0 < Self.slow } ?? false }
     /// Whether pushes wait for room, and answers are fast or still unknown.
-    var pressesForRoom: Bool { (!waiting.isEmpty || !ready.isEmpty) && (answerTime == nil || isFast) }
+    var needsRoom: Bool { (!waiting.isEmpty || !ready.isEmpty) && (answerTime == nil || isFast) }
     var isEmpty: Bool { count == 0 }
 
     mutating func append(_ push: Delivery) {

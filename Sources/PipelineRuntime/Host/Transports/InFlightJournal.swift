@@ -17,7 +17,7 @@ struct InFlightJournal {
     /// The pushes that a closed transport may have sent.
     private var unknown: Set<UInt64> = []
     /// The session that has each push in flight.
-    private var present: [UInt64: UInt64] = [:]
+    private var inFlight: [UInt64: UInt64] = [:]
     /// Status queries that no open transport can answer.
     private var unanswered: Set<UInt64> = []
 
@@ -38,11 +38,11 @@ struct InFlightJournal {
         switch files.read() {
         case nil: break
         case .torn, .foreign: horizon = last
-        case .record(let record): try take(record, after, last, answers)
+        case .record(let record): try restore(record, after, last, answers)
         }
     }
 
-    private mutating func take(
+    private mutating func restore(
         _ record: InFlightJournalRecord, _ after: UInt64, _ last: UInt64,
         _ answers: (UInt64) throws -> [TransportAnswer]
     ) rethrows {
@@ -51,11 +51,15 @@ struct InFlightJournal {
             horizon = max(horizon, last)
             return
         }
-        let over = Set(
+        let finished = Set(
             try answers(record.after).lazy.filter { !$0.isUnderWay && $0.reason != Self.answerLost }.map(\.id.number))
-        let open = Set(sessions.values)
-        for entry in record.entries where !over.contains(entry.push) {
-            if open.contains(entry.session) { present[entry.push] = entry.session } else { unknown.insert(entry.push) }
+        let openSessions = Set(sessions.values)
+        for entry in record.entries where !finished.contains(entry.push) {
+            if openSessions.contains(entry.session) {
+                inFlight[entry.push] = entry.session
+            } else {
+                unknown.insert(entry.push)
+            }
         }
         guard unknown.count > Self.unknownMax else { return }
         (unknown, horizon) = ([], max(horizon, last))
@@ -66,14 +70,14 @@ struct InFlightJournal {
     /// The host's own answer to a status query whose transport is closed. Nil for a push, and for a status query that
     /// an open transport can answer.
     mutating func answerForClosedTransport(to delivery: Delivery) -> TransportAnswer? {
-        guard delivery.isStatusQuery, present[delivery.id.number] != sessions[delivery.transport, default: 0] else {
+        guard delivery.isStatusQuery, inFlight[delivery.id.number] != sessions[delivery.transport, default: 0] else {
             return nil
         }
         unanswered.insert(delivery.id.number)
         return TransportAnswer(delivery.id, .deferred, reason: Self.answerLost, attempts: 1)
     }
 
-    /// The reason in the host's own answer. It does not say whether the push was sent.
+    /// The reason in the host's own answer, which does not say whether the push was sent.
     private static let answerLost = "its answer was lost"
 
     // MARK: Pushes
@@ -83,13 +87,13 @@ struct InFlightJournal {
         var former: [(push: UInt64, session: UInt64?)] = []
         for delivery in deliveries {
             let (number, session) = (delivery.id.number, sessions[delivery.transport] ?? 0)
-            let present = present.updateValue(session, forKey: number)
+            let formerSession = inFlight.updateValue(session, forKey: number)
             // A device may move to another transport while the first one still has its push.
-            if let present, present != session { unknown.insert(number) }
-            former.append((number, present))
+            if let formerSession, formerSession != session { unknown.insert(number) }
+            former.append((number, formerSession))
         }
         do throws(EventLogError) { try files.write(record(after: after)) } catch {
-            for (push, session) in former { present[push] = session }
+            for (push, session) in former { inFlight[push] = session }
             throw error
         }
     }
@@ -102,7 +106,7 @@ struct InFlightJournal {
 
     private mutating func mark(_ answer: inout TransportAnswer) {
         let number = answer.id.number
-        if !answer.isUnderWay { present[number] = nil }
+        if !answer.isUnderWay { inFlight[number] = nil }
         if !unanswered.isEmpty, unanswered.remove(number) != nil { return }
         if answer.id.push <= horizon { answer.mayRepeat = true }
         if !unknown.isEmpty, unknown.remove(number) != nil { answer.mayRepeat = true }
@@ -111,7 +115,7 @@ struct InFlightJournal {
     // MARK: At rest
 
     /// Records that no push is in flight. `after` is the log's last sequence; all answers must be in the log.
-    mutating func rest(after: UInt64) throws(EventLogError) {
+    mutating func noteAtRest(after: UInt64) throws(EventLogError) {
         var record = record(after: after)
         record.isAtRest = true
         try files.write(record)
@@ -120,8 +124,8 @@ struct InFlightJournal {
 
     private func record(after: UInt64) -> InFlightJournalRecord {
         var record = InFlightJournalRecord(boot: boot, after: after, horizon: horizon)
-        record.entries.reserveCapacity(present.count + unknown.count)
-        for (push, session) in present { record.entries.append(Entry(push: push, session: session)) }
+        record.entries.reserveCapacity(inFlight.count + unknown.count)
+        for (push, session) in inFlight { record.entries.append(Entry(push: push, session: session)) }
         for push in unknown { record.entries.append(Entry(push: push, session: 0)) }
         return record
     }

@@ -45,7 +45,7 @@ final class InFlightJournalFiles {
     /// Overwrites the older record. The first record of a process is written to both files and forced to the disk.
     ///
     /// - Throws: ``EventLogError/failed(operation:file:errno:)`` or ``EventLogError/syncFailed(file:errno:)``. Then the
-    ///   last record still counts.
+    ///   last record that was written whole still counts.
     func write(_ record: InFlightJournalRecord) throws(EventLogError) {
         guard files.isEmpty else { return try put(record) }
         do throws(EventLogError) {
@@ -64,20 +64,20 @@ final class InFlightJournalFiles {
 
     func synchronize() throws(EventLogError) {
         guard !files.isEmpty else { return }
-        guard uninterrupted({ calls.sync(files[place]) }) == 0 else {
-            throw .syncFailed(file: "\(folder)/\(Self.names[place])", errno: errno)
+        guard uninterrupted({ calls.sync(files[fileIndex]) }) == 0 else {
+            throw .syncFailed(file: "\(folder)/\(Self.names[fileIndex])", errno: errno)
         }
     }
 
-    private var place: Int { Int(generation & 1) }
+    private var fileIndex: Int { Int(generation & 1) }
 
     private func put(_ record: InFlightJournalRecord) throws(EventLogError) {
         var record = record
         record.generation = generation + 1
         record.write(for: log, into: &words)
-        let place = Int(record.generation & 1)
-        if let code = words.withUnsafeBytes({ calls.writeAll($0, to: files[place]) }) {
-            throw .failed(operation: "write", file: "\(folder)/\(Self.names[place])", errno: code)
+        let fileIndex = Int(record.generation & 1)
+        if let code = words.withUnsafeBytes({ calls.writeAll($0, to: files[fileIndex]) }) {
+            throw .failed(operation: "write", file: "\(folder)/\(Self.names[fileIndex])", errno: code)
         }
         generation = record.generation
     }

@@ -39,30 +39,30 @@ package struct RecordedAnswers {
 
 /// The answers that one batch of a stage's own log records.
 ///
-/// If the batch's cursor has a ``EventLog/Cursor/firstUnanswered``, the pushes that the batch hands out were answered later;
-/// otherwise at once. All other answers in the batch came at its end.
+/// If the batch's cursor has a ``EventLog/Cursor/firstUnanswered``, the pushes that the batch hands out were answered
+/// later; otherwise at once. All other answers in the batch came at its end.
 package struct BatchAnswers {
-    private let handsOut: Bool
+    private let leavesUnanswered: Bool
     private var answers: [TransportAnswer?]
     private var next = 0
     /// The indices of each push's answers. Built when answers are first asked for out of order.
-    private var places: [Delivery.ID: [Int]]?
+    private var answerIndices: [Delivery.ID: [Int]]?
 
-    package init(_ answers: [TransportAnswer] = [], handsOut: Bool) {
-        (self.answers, self.handsOut) = (answers, handsOut)
+    package init(_ answers: [TransportAnswer] = [], leavesUnanswered: Bool) {
+        (self.answers, self.leavesUnanswered) = (answers, leavesUnanswered)
     }
 
     /// The answer that came at once: `accepted`, unless the batch records another answer. Nil if the answer came later.
-    package mutating func atOnce(_ id: Delivery.ID) -> TransportAnswer? {
-        handsOut ? nil : take(id) ?? TransportAnswer(id, .accepted)
+    package mutating func takeImmediateAnswer(to id: Delivery.ID) -> TransportAnswer? {
+        leavesUnanswered ? nil : take(id) ?? TransportAnswer(id, .accepted)
     }
 
     private mutating func take(_ id: Delivery.ID) -> TransportAnswer? {
         while next < answers.count, answers[next] == nil { next += 1 }
         guard next < answers.count else { return nil }
         if answers[next]?.id == id { return answers[next].take() }
-        if places == nil { index() }
-        while let place = places?[id]?.popLast() {
+        if answerIndices == nil { index() }
+        while let place = answerIndices?[id]?.popLast() {
             if let answer = answers[place].take() { return answer }
         }
         return nil
@@ -73,12 +73,12 @@ package struct BatchAnswers {
         for place in answers.indices.reversed() {
             if let id = answers[place]?.id { found[id, default: []].append(place) }
         }
-        places = found
+        answerIndices = found
     }
 
     /// The remaining answers, in order.
-    package mutating func takeRest() -> [TransportAnswer] {
-        defer { self = BatchAnswers(handsOut: handsOut) }
+    package mutating func takeLaterAnswers() -> [TransportAnswer] {
+        defer { self = BatchAnswers(leavesUnanswered: leavesUnanswered) }
         return answers.compactMap(\.self)
     }
 }

@@ -27,7 +27,7 @@ final class StageTransports: Sendable {
         }
 
         /// Whether more than the transport's own settings differ, so that it must be opened again.
-        func isAnother(than other: Origin) -> Bool {
+        func mustReopen(comparedTo other: Origin) -> Bool {
             var one = self
             one.settings = other.settings
             return one != other
@@ -48,9 +48,9 @@ final class StageTransports: Sendable {
     }
 
     func open(_ bindings: [TransportBinding], of host: StageHost) async throws -> [String: OpenTransport] {
-        let present = entries.withLock { $0 }
+        let current = entries.withLock { $0 }
         var made: [(String, Entry)] = []
-        for binding in bindings where present[binding.name] == nil {
+        for binding in bindings where current[binding.name] == nil {
             made.append((binding.name, try make(binding, of: host)))
         }
         for (name, entry) in made.sorted(by: { $0.0 < $1.0 }) {
@@ -76,7 +76,7 @@ final class StageTransports: Sendable {
 
     // MARK: Reloading
 
-    /// Prepares a reload without a change to the present transports. Throws if one of the new transports could not
+    /// Prepares a reload without a change to the current transports. Throws if one of the new transports could not
     /// work.
     func change(to bindings: [TransportBinding], of host: StageHost) async throws -> Change {
         var change = Change()
@@ -100,7 +100,7 @@ final class StageTransports: Sendable {
             change.opened[name] = entry
             return change.descriptions.append("\(name) opened")
         }
-        if origin.isAnother(than: entry.origin) { return change.close(name, "\(name) reopened") }
+        if origin.mustReopen(comparedTo: entry.origin) { return change.close(name, "\(name) reopened") }
         if let own = try await host.change(entry.transport, to: binding) {
             change.changed.append((name, origin, own))
             if !own.descriptions.isEmpty {

@@ -14,7 +14,8 @@ struct OpenTransport: Sendable {
 
 /// Sends a stage's pushes to its transports, and collects the answers.
 ///
-/// A push is sent as soon as its transport has room. A slow device, app or transport uses only its own part of the room.
+/// A push is sent as soon as its transport has room. A slow device, app or transport uses only its own part of the
+/// room.
 final class TransportDispatcher: Sendable {
     private let transports: [String: any Transport]
     private let streams: [String: AsyncStream<[Delivery]>]
@@ -22,7 +23,7 @@ final class TransportDispatcher: Sendable {
     private let outgoing = DispatchQueue(label: "belfry.outgoing")
     let sink: PushSink?
     private let state: Mutex<State>
-    private let steady: @Sendable () -> ContinuousClock.Instant
+    private let monotonicNow: @Sendable () -> ContinuousClock.Instant
 
     fileprivate struct State {
         var queues: [TransportQueue]
@@ -51,17 +52,17 @@ final class TransportDispatcher: Sendable {
 
     /// If this many pushes of one app wait, the stage takes no more input.
     private static let waitingMax = 4_096
-    /// The limit for all waiting pushes, while other apps or transports have pushes too. It is higher, so that these
-    /// pushes need not wait for one app.
+    /// The limit for all waiting pushes, while other apps or transports have pushes too. This limit is higher, so that
+    /// the pushes of the others need not wait for one app.
     private static let sharedWaitingMax = 16_384
 
     init(
         _ transports: [String: OpenTransport], sink: PushSink? = nil,
-        steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        monotonicNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.transports = transports.mapValues(\.transport)
         self.sink = sink
-        self.steady = steady
+        self.monotonicNow = monotonicNow
         var queues: [TransportQueue] = []
         var streams: [String: AsyncStream<[Delivery]>] = [:]
         for (name, open) in transports.sorted(by: { $0.key < $1.key }) {
@@ -77,11 +78,12 @@ final class TransportDispatcher: Sendable {
         state = Mutex(State(queues: queues))
     }
 
-    /// Makes a dispatcher for transports in a simulation, which pass their answers to ``take(_:from:)``.
+    /// Makes a dispatcher for transports in a simulation, which pass their answers to ``collect(_:from:)``.
     init(
-        routes: [String: TransportQueue.Route], steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        routes: [String: TransportQueue.Route],
+        monotonicNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
-        (transports, streams, sink, self.steady) = ([:], [:], nil, steady)
+        (transports, streams, sink, self.monotonicNow) = ([:], [:], nil, monotonicNow)
         state = Mutex(State(queues: routes.sorted { $0.key < $1.key }.map { TransportQueue($0.key, $0.value) }))
     }
 
@@ -100,8 +102,9 @@ final class TransportDispatcher: Sendable {
         state.withLock { $0.answers.isEmpty && $0.queues.allSatisfy { $0.inFlight == 0 && $0.waitingCount == 0 } }
     }
 
+    /// Whether so few pushes wait that the stage may take more input.
     var hasRoom: Bool {
-        let now = steady()
+        let now = monotonicNow()
         return state.withLock { state in
             guard state.queues.contains(where: { $0.longestQueue >= Self.waitingMax }) else { return true }
             guard state.queues.reduce(0, { $0 + $1.waitingCount }) < Self.sharedWaitingMax else { return false }
@@ -129,7 +132,7 @@ final class TransportDispatcher: Sendable {
             // A transport that is being stopped may leave out answers. The pushes without an answer are handed out
             // again after the restart.
             if !Task.isCancelled { answers += missing(answers, to: batch, from: name) }
-            take(answers, from: name)
+            collect(answers, from: name)
         }
     }
 
@@ -142,7 +145,7 @@ final class TransportDispatcher: Sendable {
     /// Queues pushes. They are sent in order, as there is room.
     func append(_ pushes: [Delivery]) {
         guard !pushes.isEmpty else { return }
-        let now = steady()
+        let now = monotonicNow()
         state.withLock { state in
             for push in pushes {
                 if let queue = state.queues.firstIndex(where: { $0.name == push.transport }) {
@@ -164,7 +167,7 @@ final class TransportDispatcher: Sendable {
                 state.queues[$0].remove(Set(byNumber.keys))
             }
         }
-        take(removed.compactMap { byNumber[$0.number] })
+        collect(removed.compactMap { byNumber[$0.number] })
     }
 
     /// Takes the pushes for which there is room. The caller must ``send(_:)`` them or put them back.
@@ -172,7 +175,7 @@ final class TransportDispatcher: Sendable {
     /// Returns no pushes while an answer waits that may forbid some of them, for example because it ends a device
     /// token.
     func next() -> [Handover] {
-        let now = steady()
+        let now = monotonicNow()
         return state.withLock { state in
             guard !state.mustSettleFirst else { return [] }
             return state.queues.indices.compactMap { queue in
@@ -190,13 +193,13 @@ final class TransportDispatcher: Sendable {
 
     func send(_ handover: Handover) {
         guard !handover.pushes.isEmpty else { return }
-        let now = steady()
+        let now = monotonicNow()
         let (name, send) = state.withLock { state in
             state.queues[handover.queue].begin(handover.pushes, at: now)
             return (state.queues[handover.queue].name, state.queues[handover.queue].route.send)
         }
         if let transport = transports[name] as? any ContinuousTransport {
-            outgoing.async { transport.take(handover.pushes) { [weak self] in self?.take($0, from: name) } }
+            outgoing.async { transport.take(handover.pushes) { [weak self] in self?.collect($0, from: name) } }
         } else {
             send(handover.pushes)
         }
@@ -204,10 +207,12 @@ final class TransportDispatcher: Sendable {
 
     // MARK: Answers
 
+    /// Keeps answers for ``takeAnswers()``.
+    ///
     /// - Parameter name: The transport; nil for answers of the host or the stage.
-    func take(_ answers: [TransportAnswer], from name: String? = nil) {
+    func collect(_ answers: [TransportAnswer], from name: String? = nil) {
         guard !answers.isEmpty else { return }
-        let now = steady()
+        let now = monotonicNow()
         let answered = state.withLock { state in
             let queue = state.queues.firstIndex { $0.name == name }
             state.answers += answers.map { Arrival(answer: $0, queue: queue, time: now) }

@@ -7,7 +7,7 @@ struct TransportQueue {
         var send: @Sendable ([Delivery]) -> Void
         var end: @Sendable () -> Void = {}
         var inFlightMax: @Sendable () -> Int = { .max }
-        /// See ``ContinuousTransport/room(for:)``; nil for a transport that gets one batch after the other.
+        /// See ``ContinuousTransport/room(for:)``; nil for a transport that gets one batch after another.
         var room: (@Sendable (Delivery.App?) -> TransportRoom)?
         /// The session number, a new one each time the transport is opened; never 0.
         var session = UInt64.random(in: 1 ... .max)
@@ -39,7 +39,7 @@ struct TransportQueue {
     private var arrivals: [ContinuousClock.Instant] = []
     /// For each app: when the provider stopped answering; nil while it answers.
     private var silences: [ContinuousClock.Instant?] = []
-    private var turn = 0
+    private var nextTurn = 0
     private var flights: [UInt64: Flight] = [:]
     /// Deferred pushes that the transport still has under way, each with the device whose room it takes.
     private var late: [UInt64: Device?] = [:]
@@ -126,13 +126,13 @@ struct TransportQueue {
         var rooms = RoomLeft(all, queues, active, of: max(1, route.inFlightMax()))
         var refused = 0
         while refused < queues.count {
-            let index = turn % queues.count
-            turn = (index + 1) % queues.count
+            let index = nextTurn % queues.count
+            nextTurn = (index + 1) % queues.count
             if !isSilent(index, at: now), rooms.hasRoom(index, queues[index]),
                 let push = queues[index].next(
                     room: rooms.most(index), perDevice: all[index].pushesPerDevice, at: now)
             {
-                rooms.take(index)
+                rooms.use(index)
                 pushes.append(push)
                 refused = 0
             } else {
@@ -163,7 +163,8 @@ struct TransportQueue {
 
     // MARK: Answers
 
-    enum Fit {
+    enum AnswerKind {
+        /// The first answer since the push was sent.
         case first
         /// The last answer to a deferred push.
         case late
@@ -173,7 +174,7 @@ struct TransportQueue {
         case surplus
     }
 
-    mutating func settle(_ answer: TransportAnswer, at now: ContinuousClock.Instant) -> Fit {
+    mutating func settle(_ answer: TransportAnswer, at now: ContinuousClock.Instant) -> AnswerKind {
         let number = answer.id.number
         if let flight = flights.removeValue(forKey: number) {
             settle(answer, flight, at: now)
@@ -229,8 +230,8 @@ private struct RoomLeft {
     private struct Channel {
         var inFlight = 0
         var apps = 0
-        /// How many apps wait for room: see ``AppQueue/pressesForRoom``.
-        var pressing = 0
+        /// How many apps wait for room: see ``AppQueue/needsRoom``.
+        var appsNeedingRoom = 0
     }
 
     init(_ rooms: [TransportRoom], _ queues: [AppQueue], _ active: [Int], of all: Int) {
@@ -238,25 +239,25 @@ private struct RoomLeft {
         left = all - inFlight.reduce(0, +)
         for (room, queue) in zip(rooms, queues) {
             channels[room.channel, default: Channel()].inFlight += queue.inFlight
-            if queue.pressesForRoom { channels[room.channel]?.pressing += 1 }
+            if queue.needsRoom { channels[room.channel]?.appsNeedingRoom += 1 }
         }
         for index in active { channels[rooms[index].channel]?.apps += 1 }
     }
 
     func most(_ index: Int) -> Int { max(1, rooms[index].pushesMax) }
 
-    /// An app with fast answers may use all the room that is left. Any other app has an equal share. The share is at most
-    /// an eighth while another app waits for room and the answers of that app are fast or still unknown.
+    /// An app with fast answers may use all the room that is left. Any other app has an equal share. The share is at
+    /// most an eighth while another app waits for room and the answers of that app are fast or still unknown.
     func hasRoom(_ index: Int, _ queue: AppQueue) -> Bool {
         guard left > 0, let channel = channels[rooms[index].channel], channel.inFlight < most(index) else {
             return false
         }
         if queue.isFast { return true }
-        let isPressed = channel.pressing > (queue.pressesForRoom ? 1 : 0)
-        return inFlight[index] < max(1, most(index) / max(1, channel.apps, isPressed ? 8 : 1))
+        let otherAppNeedsRoom = channel.appsNeedingRoom > (queue.needsRoom ? 1 : 0)
+        return inFlight[index] < max(1, most(index) / max(1, channel.apps, otherAppNeedsRoom ? 8 : 1))
     }
 
-    mutating func take(_ index: Int) {
+    mutating func use(_ index: Int) {
         left -= 1
         inFlight[index] += 1
         channels[rooms[index].channel]?.inFlight += 1

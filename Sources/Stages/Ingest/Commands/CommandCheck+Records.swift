@@ -6,25 +6,32 @@ import JSON
 extension CommandCheck {
     private static let originKeys: [Member] = [.user, .device]
 
+    /// - Returns: The array of participants, if the command has one.
     @inline(__always)
     func checkSave(_ command: JSONValue) throws(ModelError) -> JSONValue? {
         let participants = try checkRecord(command, isDeleted: false)
         let change = try change(of: command)
         guard change != .delete else {
             throw ModelError(
-                "record.change", at: "change", "record.save creates or updates: send record.delete instead")
+                "record.change", at: "change",
+                "change is \"delete\", but a record.save only creates or updates: send record.delete instead")
         }
         guard change == .create, command[.before] != nil else { return participants }
-        throw ModelError("member.conflict", at: "before", "a new record had no fields before: leave before out")
+        throw ModelError(
+            "member.conflict", at: "before",
+            "change is \"create\", and a new record had no earlier fields: leave before out")
     }
 
+    /// - Returns: The array of participants, if the command has one.
     func checkDelete(_ command: JSONValue) throws(ModelError) -> JSONValue? {
         let participants = try checkRecord(command, isDeleted: true)
         if let recordType = command[.recordType] {
             try under(.recordType) { () throws(ModelError) in try NameRule.recordType.check(recordType) }
         }
         guard let change = try change(of: command), change != .delete else { return participants }
-        throw ModelError("record.change", at: "change", "record.delete deletes: leave change out or send record.save")
+        throw ModelError(
+            "record.change", at: "change",
+            "change is \"\(change.word)\", but a record.delete only deletes: leave change out, or send record.save")
     }
 
     @inline(__always)
@@ -101,7 +108,8 @@ extension CommandCheck {
         let scope = try database(of: command)
         guard scope != .public, let owner = try owner(of: command, in: scope) else {
             throw ModelError(
-                "zone.database", at: "database", "the public database has no zones of its own: name private or shared")
+                "zone.database", at: "database",
+                "the public database has only its default zone: send database \"private\" or \"shared\"")
         }
         let json = try command.required(.zoneID)
         try under(.zoneID) { () throws(ModelError) in
@@ -109,7 +117,7 @@ extension CommandCheck {
             guard !zone.isDefault else {
                 throw ModelError(
                     "zone.default", at: "zoneName",
-                    "\(ZoneID.defaultZone) always exists, so it is neither saved nor deleted")
+                    "\(ZoneID.defaultZone) always exists and cannot be saved or deleted: name another zone")
             }
             try zone.expectOwner(owner, in: scope)
         }

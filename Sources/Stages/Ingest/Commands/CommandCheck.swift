@@ -116,7 +116,7 @@ extension CommandCheck {
         try NameRule.user.check(.user, of: command)
         let (user, json) = (try command.required(.user), try command.required(.subscription))
         return try under(.subscription) { () throws(ModelError) in
-            let subscription = try Subscription(json, in: scope, anyScope: allowsSubscriptionsInAnyDatabase)
+            let subscription = try Subscription(json, in: scope, allowsAnyScope: allowsSubscriptionsInAnyDatabase)
             if let zone = subscription.zoneID {
                 try under(.zoneID) { () throws(ModelError) in try zone.expectOwner(user, in: scope) }
             }

@@ -51,7 +51,7 @@ enum CommandWriter {
         last.recordType.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
     }
 
-    /// Copies the command up to, but not including, its closing brace.
+    /// Copies the command without `time`, `change` and `participants`, and without its closing brace.
     ///
     /// - Parameter participant: Written as the owner, if the command names participants.
     @inline(__always)

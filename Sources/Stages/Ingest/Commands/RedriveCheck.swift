@@ -1,6 +1,7 @@
 import CloudKitModel
 import Events
 import JSON
+import PipelineKit
 
 /// Checks the push in a `push.redrive` and the push's position. The push must have the form that the payload stage
 /// writes, because deliver sends the push to the device unchanged.
@@ -27,7 +28,7 @@ struct RedriveCheck {
         let type = try push.required(.type)
         _ = try under(.type) { () throws(ModelError) in try type.expectWord(["push"], "a push's type") }
         try NameRule.notificationID.check(.notificationID, of: push)
-        for key: Member in [.container, .environment, .user] { try checkIsSame(key, push) }
+        for key: Member in [.container, .environment, .user] { try checkCommandHasSame(key, as: push) }
         try checkSubscriptionAndOrigin(of: push)
         try check(headers: push.required(.headers))
         try checkPayloads(of: push)
@@ -36,7 +37,7 @@ struct RedriveCheck {
     }
 
     /// The push and the command must name the same user in the same container and environment.
-    private func checkIsSame(_ key: StaticString, _ push: JSONValue) throws(ModelError) {
+    private func checkCommandHasSame(_ key: StaticString, as push: JSONValue) throws(ModelError) {
         let value = try push.required(key)
         guard value.isString, let own = command[key], value.hasSameText(as: own) else {
             throw ModelError(
@@ -96,7 +97,9 @@ struct RedriveCheck {
         try NameRule.logName.check(.log, of: position)
         let sequence = try position.required(.sequence)
         guard let number = sequence.int64, number > 0 else {
-            throw ModelError("position.sequence", at: "sequence", "a sequence is a whole number from 1 on")
+            let found = String(decoding: sequence.raw.prefix(32), as: UTF8.self).printable
+            throw ModelError(
+                "position.sequence", at: "sequence", "a sequence is a whole number from 1 on, not \(found)")
         }
     }
 }

@@ -3,7 +3,8 @@ import Events
 import JSON
 import PipelineKit
 
-/// What an operation requires of the existing record at its address, in the order in which the rules are checked.
+/// Checks an operation against the existing record at its address. The first rule that the operation breaks becomes the
+/// error.
 struct OperationRules {
     let type: OperationType
     let record: JSONValue
@@ -22,13 +23,13 @@ struct OperationRules {
     }
 
     private func checkTag(_ known: RecordEntry) throws(ModelError) {
-        let present = ChangeTag(sequence: known.sequence).text
+        let currentTag = ChangeTag(sequence: known.sequence).text
         guard let tag = record[.recordChangeTag] else {
             throw conflict("\(type.word) needs the record's change tag: fetch the record and add it")
         }
-        guard tag.equals(present) else {
+        guard tag.equals(currentTag) else {
             let found = (tag.string ?? "").printable
-            throw conflict("the change tag of \(name) is \"\(present)\", not \"\(found)\": fetch the record again")
+            throw conflict("the change tag of \(name) is \"\(currentTag)\", not \"\(found)\": fetch the record again")
         }
     }
 
@@ -47,6 +48,8 @@ struct OperationRules {
     }
 
     private var otherType: ModelError {
-        ModelError("record.type", at: "recordType", "\(name) is of another type, which cannot change: delete it first")
+        ModelError(
+            "record.type", at: "recordType",
+            "\(name) exists with another type, and its type cannot change: delete the record first")
     }
 }

@@ -21,7 +21,7 @@ struct OperationWriter {
         let bytes = writeRecord(into: &buffer)
         let change: RecordChange = type.isDelete ? .delete : isKnown ? .update : .create
         buffer.append(.change, word: change.word)
-        if type.isDelete { writeLast(into: &buffer) }
+        if type.isDelete { writeDeletedContents(into: &buffer) }
         buffer.append(.request, command[.request])
         buffer.append("}")
         return bytes
@@ -61,7 +61,7 @@ struct OperationWriter {
     }
 
     /// Writes the last known version of a deleted record.
-    private func writeLast(into buffer: inout ByteBuffer) {
+    private func writeDeletedContents(into buffer: inout ByteBuffer) {
         if let contents {
             buffer.append(member: .before)
             contents.fields.withUnsafeBytes { buffer.append($0) }

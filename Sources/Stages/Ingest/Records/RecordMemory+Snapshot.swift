@@ -34,7 +34,7 @@ extension RecordMemory {
         return true
     }
 
-    /// The live records, by fingerprint.
+    /// The live records, in the order of their fingerprints.
     var entries: some Sequence<RecordEntry> { table.parts.lazy.flatMap { $0.entries }.filter(zones.isLive) }
 
     /// The sequence of the oldest event with the fields of a live record; nil if no record is live.

@@ -38,7 +38,7 @@ struct RecordMemory {
         let place = table.place(of: fingerprints.record)
         let zone = place.entry?.zone ?? zones.number(of: address, fingerprints.zone)
         let before = place.entry.flatMap { zones.isLive($0) ? $0 : nil }
-        if before == nil { zones.revive(zone) }
+        if before == nil { zones.markAsExisting(zone) }
         let entry = RecordEntry(fingerprint: fingerprints.record, sequence: sequence, zone: zone, type: type)
         table.set(entry, at: place, zones)
         return before
@@ -58,7 +58,7 @@ struct RecordMemory {
     }
 
     mutating func saveZone(of address: RecordAddress) {
-        zones.revive(zones.number(of: address, key.fingerprints(of: address).zone))
+        zones.markAsExisting(zones.number(of: address, key.fingerprints(of: address).zone))
     }
 
     mutating func deleteZone(of address: RecordAddress, at sequence: UInt64) {

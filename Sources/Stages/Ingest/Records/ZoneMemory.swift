@@ -11,7 +11,7 @@ struct ZoneMemory {
         var deleted: UInt64 = 0
     }
 
-    /// The zones in the order in which they first came. Zone `n` is at index `n - 1`.
+    /// The zones in the order in which events first named them. Zone `n` is at index `n - 1`.
     private var zones: [Zone] = []
     private var numbers: [NameFingerprint: UInt32] = [:]
 
@@ -29,7 +29,7 @@ struct ZoneMemory {
     }
 
     @inline(__always)
-    mutating func revive(_ number: UInt32) {
+    mutating func markAsExisting(_ number: UInt32) {
         if number != ZoneMemory.defaultZone { zones[Int(number) - 1].exists = true }
     }
 

@@ -32,7 +32,7 @@ struct ClauseReading {
         case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: readRange()
         case .beginsWith: readPrefix(.start)
         case .listMemberBeginsWith: readPrefix(.memberStart)
-        case .exists: readPresence(isTest: true)
+        case .exists: readPresence(isWholeClause: true)
         case .isNear: readCircle()
         case .containsAllWords, .containsAnyWord: readWords()
         case .every(let test): readEvery(test)
@@ -48,14 +48,14 @@ struct ClauseReading {
 
     /// Reads the clause as the condition that the field has a value.
     ///
-    /// - Parameter isTest: Whether this condition is all that the clause requires.
-    private mutating func readPresence(isTest: Bool = false) {
-        if !isTest { isCertain = false }
+    /// - Parameter isWholeClause: Whether the clause requires only that the field has a value.
+    private mutating func readPresence(isWholeClause: Bool = false) {
+        if !isWholeClause { isCertain = false }
         guard clause.subject != .allText, let column = columnNumber(.present) else {
             isCertain = false
             return
         }
-        parts.append(Part(test: isTest ? .equal(column, 1) : nil, keys: [.value(column, 1)]))
+        parts.append(Part(test: isWholeClause ? .equal(column, 1) : nil, keys: [.value(column, 1)]))
     }
 
     // MARK: Values
@@ -138,7 +138,8 @@ struct ClauseReading {
         add(column, bound.isExact ? .range : .fuzzyRange, low, high)
     }
 
-    /// The ``OrderedKey`` of the clause's value and the aspect that it is compared with; nil if the value has no such key.
+    /// The ``OrderedKey`` of the clause's value and the aspect that it is compared with; nil if the value has no such
+    /// key.
     private var bound: (aspect: Aspect, key: OrderedKey)? {
         switch clause.values[0] {
         case .integer(let number): (.number, OrderedKey(number))
@@ -159,10 +160,10 @@ struct ClauseReading {
     }
 
     private mutating func add(
-        _ column: Columns.Number, _ operation: Test.Operation, _ low: UInt32, _ high: UInt32, isTest: Bool = true
+        _ column: Columns.Number, _ operation: Test.Operation, _ low: UInt32, _ high: UInt32, addsTest: Bool = true
     ) {
         let test = Test(column: column, operation: operation, low: low, high: high)
-        parts.append(Part(test: isTest ? test : nil, keys: [.interval(column, low: low, high: high)]))
+        parts.append(Part(test: addsTest ? test : nil, keys: [.interval(column, low: low, high: high)]))
     }
 
     private mutating func readPrefix(_ aspect: Aspect) {
@@ -172,7 +173,7 @@ struct ClauseReading {
         }
         if aspect.isMany { isCertain = false }
         // A key contains the first three bytes of a text completely, but not the fourth.
-        add(column, text.count <= 3 ? .range : .fuzzyRange, low, high, isTest: !aspect.isMany)
+        add(column, text.count <= 3 ? .range : .fuzzyRange, low, high, addsTest: !aspect.isMany)
     }
 
     // MARK: Locations, words and all elements
@@ -205,7 +206,7 @@ struct ClauseReading {
         }
     }
 
-    /// Reads a test that every element of a list must pass. An empty list passes it too.
+    /// Reads a test that every element of a list must pass. An empty list passes the test too.
     private mutating func readEvery(_ test: Clause.Test) {
         isCertain = false
         guard test == .equals || test == .isIn else { return readEveryInRange(test) }

@@ -26,7 +26,7 @@ enum Aspect: UInt8, CaseIterable {
 
     var isNumber: Bool { self == .number || self == .firstNumber }
 
-    /// Whether a record may have several numbers.
+    /// Whether a record may have several numbers in a column of this aspect.
     var isMany: Bool { rawValue >= Aspect.member.rawValue }
 }
 
@@ -45,9 +45,9 @@ final class Columns {
         fileprivate(set) var aspects: UInt16 = 0
         fileprivate var numbers = SIMD16<UInt8>(repeating: 0)
 
-        /// Whether a subscription tests all elements of a list.
+        /// Whether one of the columns is for the first element of a list. A test of all elements needs such a column.
         @inline(__always)
-        var asksForFirst: Bool { aspects & 7 << Aspect.firstNumber.rawValue != 0 }
+        var needsFirstElement: Bool { aspects & 7 << Aspect.firstNumber.rawValue != 0 }
 
         @inline(__always)
         subscript(aspect: Aspect) -> Number? {
@@ -103,8 +103,9 @@ final class Columns {
 
     init() {}
 
-    /// Estimates the share of records whose number is in an interval. Assumes that numbers are spread evenly between the
-    /// least and the greatest bound.
+    /// Estimates the share of records whose number is in an interval. Assumes that numbers are spread evenly between
+    /// the least and the greatest bound. The estimate is from 0.001 to 0.8. It is 0.3 if the column does not have two
+    /// different bounds yet.
     func share(of column: Number, _ low: UInt32, _ high: UInt32) -> Double {
         let (least, greatest) = bounds[Int(column)]
         guard least < greatest else { return 0.3 }

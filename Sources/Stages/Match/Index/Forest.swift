@@ -7,11 +7,12 @@ import JSON
 struct Forest {
     /// Identifies a list.
     struct Key: Equatable {
-        /// The ID of the parent list. A root has no parent: for it, the caller chooses a number with the highest bit set.
+        /// The ID of the parent list. A root has no parent: for it, the caller chooses a number with the highest bit
+        /// set.
         let parent: UInt32
         let value: UInt32
         let column: Columns.Number
-        /// A second value, for roots only.
+        /// A second value, for roots only: in the index, the number of a zone's name.
         var second: UInt32 = 0
 
         @inline(__always)
@@ -100,7 +101,7 @@ extension Forest {
         let units: UnsafePointer<SIMD8<UInt32>>
         let table: HashedNumbers.View
 
-        /// The offset of a list.
+        /// The offset of a list; nil if the list does not exist.
         @inline(__always)
         func find(_ key: Key) -> Int? {
             unsafe table.find(key.hash) { unsafe Header(bits: units[Int($0)]).key == key }.map { Int($0) }
@@ -142,6 +143,9 @@ extension Forest {
         return child
     }
 
+    /// Records that a list has intervals of a column. All intervals of the column count as one child of the list.
+    ///
+    /// - Parameter isNew: Whether the list had no intervals of the column before.
     mutating func addIntervals(to parent: UInt32, _ column: Columns.Number, isNew: Bool) {
         update(parent) {
             $0.intervalColumns |= Forest.bit(column)

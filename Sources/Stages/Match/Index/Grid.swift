@@ -7,6 +7,9 @@ enum Grid {
     static let levelMax = 16
 
     /// At most four cells that together contain the circle, on the finest level on which four cells are enough.
+    ///
+    /// A circle that contains a pole, or whose radius is at least a quarter of the Earth's circumference, gets the only
+    /// cell of level 0.
     static func cells(_ circle: Circle) -> (level: Int, cells: [UInt64]) {
         // These degrees are about a millimetre on the ground, which is far more than all rounding errors.
         let slack = 1e-8

@@ -121,12 +121,12 @@ extension IntervalStore.View {
         // swift-format-ignore
         for unsafe block in unsafe UnsafeBufferPointer(start: blocks + Int(run.start), count: Int(run.count)) {
             guard block.first >> 32 <= UInt64(number) else { return }
-            if block.end >= number { unsafe look(block, number, present, body) }
+            if block.end >= number { unsafe visit(block, number, present, body) }
         }
     }
 
     @inline(__always)
-    private func look(_ block: IntervalStore.Block, _ number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
+    private func visit(_ block: IntervalStore.Block, _ number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
         let end = Int(block.lane) + Int(block.count + 15) / IntervalStore.laneSize
         for lane in Int(block.lane)..<end {
             var left = unsafe inside_of_16(

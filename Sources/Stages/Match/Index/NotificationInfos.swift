@@ -9,14 +9,15 @@ struct NotificationInfos {
         /// The fields that each match copies from the record, in the order in which the match lists the copies.
         let copied: [CopiedField]
         fileprivate let hash: Int
-        fileprivate var users: Int
+        fileprivate var uses: Int
     }
 
     struct CopiedField {
         let name: [UInt8]
         /// The key as JSON, for example `"title":`.
         let key: [UInt8]
-        /// Whether a match copies the field from a deleted record: true for localization arguments, false for desired keys.
+        /// Whether a match copies the field from a deleted record: true for localization arguments, false for desired
+        /// keys.
         let isForDeletes: Bool
     }
 
@@ -38,12 +39,12 @@ struct NotificationInfos {
             unsafe infos[Int(number)].text.withUnsafeBytes { unsafe $0.isSame(as: info.raw) }
         }
         if let number = known {
-            infos[Int(number)].users += 1
+            infos[Int(number)].uses += 1
             return number
         }
-        let copied = try NotificationInfo.copiedFields(info)
+        let copied = try NotificationInfoReader.copiedFields(info)
         let number = free.popLast() ?? Int32(infos.count)
-        let new = unsafe Info(text: Array(info.raw), copied: copied, hash: hash, users: 1)
+        let new = unsafe Info(text: Array(info.raw), copied: copied, hash: hash, uses: 1)
         if Int(number) == infos.count { infos.append(new) } else { infos[Int(number)] = new }
         numbers.insert(number, hash)
         return number
@@ -51,10 +52,10 @@ struct NotificationInfos {
 
     mutating func remove(_ number: Int32) {
         guard number != NotificationInfos.none else { return }
-        infos[Int(number)].users -= 1
-        guard infos[Int(number)].users == 0 else { return }
+        infos[Int(number)].uses -= 1
+        guard infos[Int(number)].uses == 0 else { return }
         numbers.remove(number, infos[Int(number)].hash)
-        infos[Int(number)] = Info(text: [], copied: [], hash: 0, users: 0)
+        infos[Int(number)] = Info(text: [], copied: [], hash: 0, uses: 0)
         free.append(number)
     }
 }

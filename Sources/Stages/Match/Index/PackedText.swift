@@ -17,7 +17,8 @@ enum PackedText {
         let count: Int
     }
 
-    // Bytes below 0x80 stand for themselves, 0x80 to 0xFA for phrases. A code and a length precede bytes that are not ASCII.
+    // Bytes below 0x80 stand for themselves, 0x80 to 0xFA for phrases. A code and a length precede bytes that are not
+    // ASCII.
     private static let firstPhrase: UInt8 = 0x80
     private static let nonASCII: UInt8 = 0xFF
 
@@ -78,7 +79,8 @@ enum PackedText {
         }
     }
 
-    /// A hash table of phrases by their first four bytes. Phrases with the same hash are sorted by length, the longest first.
+    /// A hash table of phrases by their first four bytes. Phrases with the same hash are sorted by length, the longest
+    /// first.
     private final class PhraseTable: Sendable {
         private struct Span {
             let start: Int

@@ -96,19 +96,19 @@ extension RecordColumns.View {
     enum Verdict {
         case no, yes
         /// The tests cannot decide. The predicate must be evaluated.
-        case ask
+        case undecided
     }
 
-    /// Whether a record passes the tests of an entry.
+    /// Whether the record passes all tests of an entry.
     @inline(__always)
     func verdict(_ entry: EntryView) -> Verdict {
         let count = unsafe entry.testCount
-        var all = unsafe entry.isCertain ? Verdict.yes : .ask
+        var all = unsafe entry.isCertain ? Verdict.yes : .undecided
         var index = 0
         while index < count {
             switch unsafe verdict(entry, index) {
             case .no: return .no
-            case .ask: all = .ask
+            case .undecided: all = .undecided
             case .yes: break
             }
             index += 1
@@ -122,7 +122,7 @@ extension RecordColumns.View {
         let (low, high, number) = unsafe (entry.low(index), entry.high(index), numbers[column])
         if operation <= Test.Operation.fuzzyRange.rawValue {
             guard number >= low, number <= high else { return .no }
-            return operation == 0 || number > low && number < high ? .yes : .ask
+            return operation == 0 || number > low && number < high ? .yes : .undecided
         }
         return unsafe holds(operation, column, number, low, high) ? .yes : .no
     }
@@ -212,7 +212,7 @@ extension RecordColumns {
     }
 
     private mutating func load(list: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
-        if field.asksForFirst, let first = list.elements.first(where: { _ in true }) { load(first: first, field) }
+        if field.needsFirstElement, let first = list.elements.first(where: { _ in true }) { load(first: first, field) }
         setMany(field[.member]) { many in
             for element in list.elements { unsafe RecordColumns.add(element, to: many, values) { unsafe $1($0) } }
             if list.count == 0 { many.append(ValueTable.emptyList) }

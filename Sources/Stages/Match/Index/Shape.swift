@@ -3,7 +3,7 @@ import Predicates
 /// A predicate in the form that the subscription index uses: the tests of the predicate, and the keys under which the
 /// index can store the subscription.
 ///
-/// All subscriptions use the same shape one after the other, so its memory is reused.
+/// The index uses one shape for all subscriptions, one after the other, so that the shape's memory is reused.
 struct Shape {
     /// A number in a column, or an interval of numbers.
     enum Key: Equatable {
@@ -40,7 +40,8 @@ struct Shape {
     /// A bit for each of the first 64 covers.
     var allCovers: UInt64 { covers.count < 64 ? 1 << UInt64(covers.count) - 1 : .max }
 
-    /// The tests that are least likely to pass, sorted by likelihood: at most one more than an entry has room for.
+    /// The tests that are least likely to pass, sorted by likelihood: at most one more than an entry has room for. The
+    /// extra test shows the entry that its own tests are not enough.
     ///
     /// - Parameter used: A bit for each test to leave out.
     func tests(without used: UInt64) -> [Test] {
@@ -58,7 +59,7 @@ struct Shape {
         covers.first { $0.test == index }?.likelihood ?? Shape.presence
     }
 
-    /// Whether a test only checks that a number is in a range.
+    /// Whether a test only checks that a number is in a range. False for tests from index 64 on, which have no bit.
     func isExactRange(_ index: Int) -> Bool { index < 64 && tests[index].operation == .range }
 
     /// Adds a test that belongs to no clause.

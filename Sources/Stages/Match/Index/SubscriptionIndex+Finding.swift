@@ -13,7 +13,7 @@ extension SubscriptionIndex {
     }
 
     /// Collects the subscriptions that watch a change, in the order in which they were saved.
-    mutating func find(_ change: borrowing Change, into found: inout [Found]) {
+    mutating func find(_ change: borrowing Change, into found: inout [SavedSlot]) {
         guard let target = target(of: change) else { return }
         collect(change, target)
         // The formatter would remove the space in `for unsafe`.
@@ -21,14 +21,14 @@ extension SubscriptionIndex {
         for unsafe hit in unsafe hits.view {
             let slot = Int32(bitPattern: hit >> 1)
             if hit & 1 == 1 || record.hasBytes, !predicateHolds(slot, for: copy change) { continue }
-            found.append(Found(saved: store[slot].saved, slot: slot))
+            found.append(SavedSlot(saved: store[slot].saved, slot: slot))
         }
         hits.removeAll()
         record.clear()
         if found.count > 1 { sort(&found) }
     }
 
-    /// The home of the change. Caches the environment of the last change, because most changes come from the same
+    /// The home of the change. Caches the environment of the previous change, because most changes come from the same
     /// environment.
     @inline(__always)
     private mutating func home(_ change: borrowing Change) -> Int32? {
@@ -70,8 +70,8 @@ extension SubscriptionIndex {
         if let root = roots.3 { unsafe walk.visit(root) }
     }
 
-    /// The lists of subscriptions that may watch the change. A database subscription watches every zone except the default
-    /// zone (CKDatabaseSubscription).
+    /// The lists of subscriptions that may watch the change. A database subscription watches every zone except the
+    /// default zone (CKDatabaseSubscription).
     @inline(__always)
     private func roots(_ target: Target) -> (Int?, Int?, Int?, Int?) {
         let (forest, scope, type) = unsafe (forest.view, target.scope, target.recordType)
@@ -90,8 +90,9 @@ extension SubscriptionIndex {
             .holds(for: change)
     }
 
-    /// Sorts the subscriptions and removes duplicates. A subscription is found twice if it is in two lists that were visited.
-    private func sort(_ found: inout [Found]) {
+    /// Sorts the subscriptions and removes duplicates. A subscription is found twice if it is in two lists that were
+    /// visited.
+    private func sort(_ found: inout [SavedSlot]) {
         found.sort()
         var kept = 1
         for index in 1..<found.count where found[index].slot != found[kept - 1].slot {
@@ -102,7 +103,7 @@ extension SubscriptionIndex {
     }
 }
 
-/// The container and environment of the last change.
+/// The container and environment of the previous change.
 struct LastEnvironment {
     private let container: [UInt8]
     private let environment: [UInt8]
@@ -133,16 +134,16 @@ struct LastEnvironment {
 
     func visit(_ offset: Int) {
         let header = unsafe forest.header(offset)
-        for index in 0..<header.count { unsafe look(forest.entry(index, of: offset)) }
+        for index in 0..<header.count { unsafe check(forest.entry(index, of: offset)) }
         if header.valueColumns | header.intervalColumns != 0 { unsafe visitChildren(header) }
     }
 
     @inline(__always)
-    private func look(_ entry: EntryView) {
+    private func check(_ entry: EntryView) {
         guard unsafe entry.fires(on: reason) else { return }
         switch unsafe record.verdict(entry) {
         case .no: return
-        case .ask: unsafe hits.append(UInt32(bitPattern: entry.slot) << 1 | 1)
+        case .undecided: unsafe hits.append(UInt32(bitPattern: entry.slot) << 1 | 1)
         case .yes: unsafe hits.append(UInt32(bitPattern: entry.slot) << 1)
         }
     }
@@ -189,10 +190,10 @@ struct LastEnvironment {
         if unsafe record.isMany(column) {
             // swift-format-ignore
             for unsafe value in unsafe record.many(column) {
-                unsafe intervals.forEach(of: list, at: value, record.presentBits) { unsafe look($0) }
+                unsafe intervals.forEach(of: list, at: value, record.presentBits) { unsafe check($0) }
             }
         } else {
-            unsafe intervals.forEach(of: list, at: record.numbers[Int(column)], record.presentBits) { unsafe look($0) }
+            unsafe intervals.forEach(of: list, at: record.numbers[Int(column)], record.presentBits) { unsafe check($0) }
         }
     }
 }

@@ -51,7 +51,7 @@ extension SubscriptionIndex {
         if subscription.sharedZoneOwner != nil { shape.setUncertain() }
         let scope = addScope(subscription.identity, home)
         let recordType = subscription.recordType.map { names.intern(text: $0) }
-        guard subscription.subject == .query, let recordType else {
+        guard subscription.subscriptionType == .query, let recordType else {
             if let recordType { shape.append(.equal(Columns.recordType, UInt32(recordType) + 1)) }
             guard case .one(let zone) = subscription.zone else { return SubscriptionIndex.rootKey(.database, scope, 0) }
             return SubscriptionIndex.rootKey(.zone, scope, number(ofZone: zone))
@@ -95,7 +95,7 @@ extension SubscriptionIndex {
 
 extension SubscriptionIndex {
     /// Adds a subscription to a list. If the list is full and a cover is left, adds the subscription to the list's
-    /// children instead, under the keys of the rarest cover.
+    /// children and intervals instead, under the keys of the cover that is least likely.
     ///
     /// - Parameters:
     ///   - covers: A bit for each cover that is not used yet.
@@ -103,7 +103,7 @@ extension SubscriptionIndex {
     private mutating func place(
         _ slot: Int32, _ firesOn: Reason, in list: UInt32, covers: UInt64, used: UInt64
     ) {
-        guard forest.header(list).count >= SubscriptionIndex.fullCount, let best = rarest(covers) else {
+        guard forest.header(list).count >= SubscriptionIndex.fullCount, let best = leastLikely(covers) else {
             return add(entry(slot, firesOn, used), slot, to: list)
         }
         let cover = shape.covers[best]
@@ -121,7 +121,7 @@ extension SubscriptionIndex {
         }
     }
 
-    private func rarest(_ covers: UInt64) -> Int? {
+    private func leastLikely(_ covers: UInt64) -> Int? {
         var best: Int?
         for index in shape.covers.indices.prefix(64) where covers & 1 << UInt64(index) != 0 {
             if shape.covers[index].likelihood < best.map({ shape.covers[$0].likelihood }) ?? .infinity { best = index }

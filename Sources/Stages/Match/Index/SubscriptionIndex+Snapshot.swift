@@ -39,8 +39,8 @@ extension SubscriptionIndex {
         }
     }
 
-    var savedOrder: [Found] {
-        var order = store.slots.map { Found(saved: store[$0].saved, slot: $0) }
+    var savedOrder: [SavedSlot] {
+        var order = store.slots.map { SavedSlot(saved: store[$0].saved, slot: $0) }
         order.sort()
         return order
     }
@@ -56,7 +56,7 @@ extension SubscriptionIndex {
         }
     }
 
-    private func writeState(_ subscription: Subscription, _ found: Found, into lines: inout ByteBuffer) {
+    private func writeState(_ subscription: Subscription, _ found: SavedSlot, into lines: inout ByteBuffer) {
         lines.append("{")
         writeHead(found.slot, into: &lines)
         lines.append(.recordType, subscription.recordType)
@@ -81,6 +81,6 @@ extension SubscriptionIndex {
         buffer.append("\"")
         unsafe buffer.append(store.id(slot).bytes)
         buffer.append("\"")
-        buffer.append(.subscriptionType, word: row.subject.word)
+        buffer.append(.subscriptionType, word: row.subscriptionType.word)
     }
 }

@@ -4,18 +4,19 @@ import Predicates
 
 /// Keeps all saved subscriptions, and finds the subscriptions that watch a change.
 ///
-/// The subscriptions of one scope, record type and zone share a root list. Once the list is full, further subscriptions go
-/// into child lists, under the keys that a record is least likely to have. A key is a value (for equality, elements,
-/// words and grid cells) or an interval (for ranges and prefixes). A full child list gets children of its own, under keys
-/// that are not used yet. The entry of a subscription in a list has up to three tests. If the tests cannot decide, the
-/// predicate is evaluated.
+/// The subscriptions of one scope, record type and zone share a root list. Once the list is full, further
+/// subscriptions go into child lists, under the keys that a record is least likely to have. A key is a value (for
+/// equality, elements, words and grid cells) or an interval (for ranges and prefixes). A full child list gets children
+/// of its own, under keys that are not used yet. The entry of a subscription in a list has up to three tests. If the
+/// tests cannot decide, the predicate is evaluated.
 struct SubscriptionIndex {
-    struct Found: Comparable {
+    /// The slot of a saved subscription. Slots are sorted in the order of the saves.
+    struct SavedSlot: Comparable {
         /// The sequence of the `subscription.save`.
         let saved: UInt64
         let slot: Int32
 
-        static func < (left: Found, right: Found) -> Bool { left.saved < right.saved }
+        static func < (left: SavedSlot, right: SavedSlot) -> Bool { left.saved < right.saved }
     }
 
     /// The kind of a root list.

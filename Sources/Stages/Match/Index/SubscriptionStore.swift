@@ -16,7 +16,7 @@ struct SubscriptionStore {
         /// The position of the stored text. The stored text consists of the lengths of user and subscription ID, the
         /// user, the subscription ID, and the packed text. User and ID are as written in the event, but without quotes.
         var text: TextStore.Position
-        var subject: Subscription.Subject
+        var subscriptionType: Subscription.SubscriptionType
         var firesOnce: Bool
         /// Whether the subscription is evaluated for every change of its record type.
         var isScanned: Bool
@@ -111,7 +111,8 @@ extension SubscriptionStore {
         let slot = rows.add(
             Row(
                 saved: saved, head: head, info: info, placement: .none, text: addText(subscription),
-                subject: subscription.subject, firesOnce: subscription.firesOnce, isScanned: isScanned))
+                subscriptionType: subscription.subscriptionType, firesOnce: subscription.firesOnce,
+                isScanned: isScanned))
         numbers.insert(slot, subscription.identity.hash)
         return slot
     }

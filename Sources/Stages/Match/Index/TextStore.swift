@@ -7,8 +7,8 @@ struct TextStore {
     private var freeRanges = FreeRanges()
 
     private static let unitBytes = MemoryLayout<UInt64>.size
-    /// A text of at most this many units is in a class of its exact size. The classes for longer texts have this size times
-    /// a power of two.
+    /// A text of at most this many units is in a class of its exact size. The classes for longer texts have this size
+    /// times a power of two.
     private static let unitsOfOwnSize = 128
 
     /// Whether a text of up to 128 MiB can be added. The store is limited because a position has only 32 bits.

@@ -2,8 +2,8 @@ import JSON
 
 /// Assigns numbers to the values in subscriptions, so that finding subscriptions compares numbers.
 ///
-/// Only saved subscriptions add values. The values in changes are only looked up. 0 stands for any unknown value. Values
-/// are never removed.
+/// Only saved subscriptions add values. The values in changes are only looked up. 0 stands for any unknown value.
+/// Values are never removed.
 final class ValueTable {
     enum Kind: UInt8 {
         case text = 1
@@ -140,8 +140,8 @@ extension ValueTable.View {
 // MARK: - Slots
 
 extension ValueTable {
-    // The slot of a short value consists of length, kind and value. The slot of a long value consists of 255, the kind, the
-    // length and the offset in `long`.
+    // The slot of a short value consists of length, kind and value. The slot of a long value consists of 255, the
+    // kind, the length and the offset in `long`.
     fileprivate static let shortMax = 14
     private static let longMark: UInt64 = 255
 

@@ -25,10 +25,11 @@ struct APNsAnswer: Equatable, Sendable {
         timestamp = said.timestamp
     }
 
-    /// Reads a number of seconds or a date (RFC 9110, sections 5.6.7 and 10.2.3). The result is at most an hour.
+    /// Reads a number of seconds or a date (RFC 9110, sections 5.6.7 and 10.2.3). The result is at most an hour. Nil
+    /// for other texts.
     static func retryAfter(_ text: String, now: Instant) -> Duration? {
         if let seconds = Int(text.prefix(9)) { return .seconds(min(max(seconds, 0), 3_600)) }
-        // IMF-fixdate, the only form that servers may still send.
+        // IMF-fixdate, the only form of a date that servers may still send.
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(secondsFromGMT: 0)

@@ -19,6 +19,7 @@ struct Treatment: Hashable, Sendable {
         case retryLater(Wait)
     }
 
+    /// What happens to a push if another connection does not help.
     enum End: Hashable, Sendable {
         case stop
         case retryLater(Wait)
@@ -42,9 +43,10 @@ struct Treatment: Hashable, Sendable {
         /// As `replace`, for all connections of the pool, because APNs rejects their credential.
         // Sending notification requests to APNs; Establishing a token-based connection to APNs: revoked.
         case renew
-        /// As `replace`. The next requests have a new token if the last one is old enough.
+        /// As `replace`. The next requests have a new token if the current token is old enough.
         case refreshToken
-        /// As `replace`. The next requests have the same token, and no token is made for 20 minutes.
+        /// As `replace`. The next requests have the current token. No token is made for 20 minutes, unless the current
+        /// token is almost an hour old.
         case keepToken
         /// The pool counts such answers, and replaces the connection after several in a row.
         case suspect

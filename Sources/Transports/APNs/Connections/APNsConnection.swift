@@ -25,7 +25,7 @@ final class APNsConnection: ChannelInboundHandler {
 
     func cancel(tag: Int) {
         session.cancel(tag: tag)
-        settle()
+        reportEvents()
     }
 
     func flush() {
@@ -33,7 +33,7 @@ final class APNsConnection: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(session.takeOutput()), promise: nil)
     }
 
-    func end() {
+    func close() {
         guard let context else { return }
         if !session.hasFailed { session.fail(.noError, "") }
         flush()
@@ -64,11 +64,11 @@ final class APNsConnection: ChannelInboundHandler {
         unwrapInboundIn(data).withUnsafeReadableBytes { session.receive($0) }
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) { settle() }
+    func channelReadComplete(context: ChannelHandlerContext) { reportEvents() }
 
     func channelInactive(context: ChannelHandlerContext) {
         session.close()
-        settle()
+        reportEvents()
         self.context = nil
         pool?.ended(id, nil)
     }
@@ -79,7 +79,7 @@ final class APNsConnection: ChannelInboundHandler {
     }
 
     /// Passes the session's events to the pool, which may then write.
-    private func settle() {
+    private func reportEvents() {
         let (events, hasRead, isOver) = (session.takeEvents(), hasRead, session.hasFailed)
         self.hasRead = false
         pool?.tell { $0.received(events, from: id, hasRead: hasRead, isOver: isOver, at: $1) }

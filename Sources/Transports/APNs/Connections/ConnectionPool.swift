@@ -24,7 +24,7 @@ final class ConnectionPool {
 
     private static let tickInterval = TimeAmount.milliseconds(100)
 
-    struct Held: Sendable {
+    struct HeldPushes: Sendable {
         /// Pushes that the pool has in flight, or whose answers nobody has collected.
         var pushes: Set<Delivery.ID> = []
         /// The order keys of pushes that have not ended, see ``APNsPush/orderKey``.
@@ -44,23 +44,23 @@ final class ConnectionPool {
 
     /// Sends pushes. Each push gets one answer. If this answer says that the push is still in flight, a second one
     /// follows.
-    func take(_ pushes: [APNsPush], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
+    func send(_ pushes: [APNsPush], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         beginTicks()
-        tell { $0.take(pushes, answered, patience: surroundings.patience(), at: $1) }
+        tell { $0.add(pushes, answered, windowLength: surroundings.windowLength(), at: $1) }
     }
 
     /// Answers pushes that this pool got before. A push that the pool no longer has is deferred, and another pool sends
     /// it.
     func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
-        tell { $0.join(ids, answered, patience: surroundings.patience(), at: $1) }
+        tell { $0.join(ids, answered, windowLength: surroundings.windowLength(), at: $1) }
     }
 
     /// Continues with changed settings.
     func use(_ new: PoolPlan) {
-        let renews = new.needsOtherConnections(than: plan)
+        let renewsConnections = new.needsOtherConnections(than: plan)
         plan = new
         fields.use(new)
-        tell { $0.use(new.options(surroundings), renews: renews, at: $1) }
+        tell { $0.use(new.options(surroundings), renewsConnections: renewsConnections, at: $1) }
     }
 
     /// Sends no more pushes, because no app uses the pool any more. Pushes in flight are still answered.
@@ -73,8 +73,8 @@ final class ConnectionPool {
         tell { $0.close(at: $1) }
     }
 
-    var held: Held {
-        Held(pushes: Set(state.late.keys).union(state.lateAnswers.keys), orderKeys: Set(state.queues.keys))
+    var held: HeldPushes {
+        HeldPushes(pushes: Set(state.late.keys).union(state.lateAnswers.keys), orderKeys: Set(state.queues.keys))
     }
 
     private func beginTicks() {
@@ -93,6 +93,7 @@ final class ConnectionPool {
 
     // MARK: Actions
 
+    /// Reports an event to the state, and performs the actions that follow.
     func tell(_ event: (inout PoolState, PoolState.Moment) -> Void) {
         event(&state, surroundings.moment)
         act()
@@ -120,7 +121,7 @@ final class ConnectionPool {
         case .send(let tag, let id): send(tag, over: id)
         case .cancel(let tag, let id): connections[id]?.cancel(tag: tag)
         case .ping(let id): connections[id]?.session.ping()
-        case .close(let id): connections[id]?.end()
+        case .close(let id): connections[id]?.close()
         case .report(let batch):
             let bound = NIOLoopBound(self, eventLoop: loop)
             loop.execute { bound.value.report(batch) }
@@ -130,8 +131,8 @@ final class ConnectionPool {
                 bound.value.tell { $0.endWait(of: batch, at: $1) }
             }
         case .endWait(let batch): waits.removeValue(forKey: batch)?.cancel()
-        case .refuseToken:
-            do { try fields.refuseToken(at: state.moment.wall) } catch { state.failure = "\(error)" }
+        case .replaceExpiredToken:
+            do { try fields.replaceExpiredToken(at: state.moment.wall) } catch { state.failure = "\(error)" }
         case .keepToken: fields.keepToken(at: state.moment.wall)
         }
     }
@@ -139,13 +140,13 @@ final class ConnectionPool {
     private func send(_ tag: Int, over id: Int) {
         if last?.id != id { last = connections[id] }
         guard let push = state.requests[tag]?.push, let connection = last, connection.session.room > 0 else {
-            return tell { $0.unsendable(tag, nil, at: $1) }
+            return tell { $0.sendFailed(tag, nil, at: $1) }
         }
         do {
             let kind = fields.index(of: push.kind)
             connection.submit(push, try fields.current(kind, at: state.moment.wall), tag: tag)
         } catch {
-            tell { $0.unsendable(tag, "the provider token cannot be made: \(error)", at: $1) }
+            tell { $0.sendFailed(tag, "the provider token cannot be made: \(error)", at: $1) }
         }
     }
 
@@ -156,7 +157,7 @@ final class ConnectionPool {
 
     // MARK: Dialing
 
-    /// Looks the host up in DNS anew, and connects.
+    /// Looks up the host in DNS again, and connects.
     private func dial(_ id: Int) {
         let connection = APNsConnection(self, id)
         connections[id] = connection

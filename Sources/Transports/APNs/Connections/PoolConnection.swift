@@ -54,11 +54,12 @@ struct PoolConnection {
     /// Whether the socket is connected, and the connection is not draining.
     var isConnected: Bool { state != .dialing && state != .draining }
 
-    mutating func socketConnected() { state = missing != nil ? .greeting : isTrusted ? .ready : .proving }
+    /// Enters the next state after the socket is connected, and after SETTINGS have come.
+    mutating func enterNextState() { state = missing != nil ? .greeting : isTrusted ? .ready : .proving }
 
-    mutating func settle(streamsMax: Int) {
+    mutating func receiveSettings(streamsMax: Int) {
         (self.streamsMax, missing) = (streamsMax, nil)
-        if state == .greeting { socketConnected() }
+        if state == .greeting { enterNextState() }
     }
 
     mutating func trust() { if state == .proving { state = .ready } }

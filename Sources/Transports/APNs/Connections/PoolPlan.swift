@@ -74,7 +74,7 @@ struct Surroundings: Sendable {
     /// A random number from 0 to 1.
     var jitter: @Sendable () -> Double
     /// How long a window waits for its answers.
-    var patience: @Sendable () -> Duration = { .seconds(2) }
+    var windowLength: @Sendable () -> Duration = { .seconds(2) }
     var dialing = Dialing()
     /// Resolves host names; nil uses the system's resolver.
     var resolver: @Sendable (any EventLoop) -> (any Resolver & Sendable)? = { _ in nil }

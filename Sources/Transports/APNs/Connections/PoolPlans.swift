@@ -111,7 +111,8 @@ extension APNsApp {
         }
     }
 
-    /// The error in the app's credential. Nil if the credential is valid, or if this process cannot read it.
+    /// The error in the app's credential. Nil if the credential is valid, or if this process cannot read its
+    /// secret.
     func credentialError() -> TransportError? {
         guard credential.secret.isReadable else { return nil }
         do {

@@ -24,7 +24,7 @@ extension PoolState {
         case .goAway(_, _, let data): goneAway(id, data)
         case .settings(let streamsMax):
             failure = nil
-            if let index = index(of: id) { connections[index].settle(streamsMax: streamsMax) }
+            if let index = index(of: id) { connections[index].receiveSettings(streamsMax: streamsMax) }
         case .failed(_, let reason) where !reason.isEmpty:
             endConnection(id, because: options.server.words(for: ProtocolBreach(reason: reason)))
         case .pong, .failed: break
@@ -94,7 +94,7 @@ extension PoolState {
             renew()
         case .refreshToken:
             replace(id, for: cause)
-            actions.append(.refuseToken)
+            actions.append(.replaceExpiredToken)
         case .suspect:
             guard let index = index(of: id) else { return }
             connections[index].serverErrorsInARow += 1
@@ -148,7 +148,7 @@ extension PoolState {
     private func wasReplaced(for cause: ReplacementCause, before id: Int, _ request: Request) -> Bool {
         guard let replacedAt = replacedAt[cause] else { return request.wasRetriedOnce }
         return connections.contains { $0.id == id && $0.begun >= replacedAt }
-            && (request.wasRetriedOnce || request.taken <= replacedAt)
+            && (request.wasRetriedOnce || request.receivedAt <= replacedAt)
     }
 
     /// Ends a push for which another connection did not help.
@@ -193,9 +193,9 @@ extension PoolState {
     private mutating func pauseKey(_ tag: Int, _ answer: APNsAnswer) {
         guard let request = requests[tag] else { return }
         actions.append(.keepToken)
-        let told = deferral(request, .tokenPause, answer, attempts: request.attempts)
-        end(tag, told)
-        guard let until = told.until, pause == nil else { return }
+        let deferred = deferral(request, .tokenPause, answer, attempts: request.attempts)
+        end(tag, deferred)
+        guard let until = deferred.until, pause == nil else { return }
         pause = (until, answer)
         while let tag = waiting.popFirst() { deferPaused(tag) }
     }
@@ -205,9 +205,9 @@ extension PoolState {
     /// - Returns: Whether the push was deferred.
     @discardableResult
     private mutating func deferPaused(_ tag: Int) -> Bool {
-        guard let request = requests[tag], var told = pausedAnswer(request.push) else { return false }
-        (told.attempts, told.mayRepeat) = (request.attempts, request.mayRepeat)
-        end(tag, told)
+        guard let request = requests[tag], var deferred = pausedAnswer(request.push) else { return false }
+        (deferred.attempts, deferred.mayRepeat) = (request.attempts, request.mayRepeat)
+        end(tag, deferred)
         return true
     }
 
@@ -236,7 +236,7 @@ extension PoolState {
         let said = APNsReason(data)
         let treatment = said.reason.isEmpty ? nil : Treatment(status: 0, reason: said.reason)
         if treatment?.push == .stop { stopAll(said) }
-        if treatment?.connection == .refreshToken { actions.append(.refuseToken) }
+        if treatment?.connection == .refreshToken { actions.append(.replaceExpiredToken) }
         failure = Self.words(said, data) ?? "\(options.server.hostAndPort) sent GOAWAY"
         guard !isDraining(id), let index = index(of: id) else { return }
         let connection = connections[index]

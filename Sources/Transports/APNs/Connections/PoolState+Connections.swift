@@ -4,7 +4,7 @@ import NIOCore
 extension PoolState {
     func index(of id: Int) -> Int? { connections.firstIndex { $0.id == id } }
 
-    /// Whether no new request goes over the connection. Also true if there is no such connection.
+    /// Whether the connection is draining, or there is no such connection.
     func isDraining(_ id: Int) -> Bool { index(of: id).map { connections[$0].state == .draining } ?? true }
 
     /// Opens connections until there are as many as the options say.
@@ -24,7 +24,7 @@ extension PoolState {
         self.moment = moment
         guard let index = index(of: id) else { return }
         if connections[index].state == .draining { return actions.append(.close(id)) }
-        connections[index].socketConnected()
+        connections[index].enterNextState()
         connections.append(connections.remove(at: index))
     }
 
@@ -51,7 +51,7 @@ extension PoolState {
         failure = reason
         dialFailures += 1
         nextDial = moment.now + options.dialing.wait(afterFailures: dialFailures, jitter: moment.jitter())
-        if options.failsFast { releaseAll() }
+        if options.failsFast { endAllWindows() }
     }
 
     /// Replaces all connections.
@@ -121,7 +121,7 @@ extension PoolState {
         }
     }
 
-    /// How long a late answer is kept if nobody asks for it.
+    /// How long a late answer is kept if the stage does not pass its push again.
     static let lateAnswerAge = TimeAmount.minutes(60)
     /// A push that was put back into ``waiting`` this often is deferred.
     static let returnsMax = 10

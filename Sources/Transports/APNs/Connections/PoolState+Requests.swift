@@ -2,10 +2,10 @@ import NIOCore
 import PipelineKit
 
 extension PoolState {
-    /// A push whose last answer has not come yet.
+    /// A push without its final answer.
     struct Request {
         let push: APNsPush
-        let taken: NIODeadline
+        let receivedAt: NIODeadline
         /// The batch that gets the answer.
         var batch: Int
         /// Whether the push was reported as still in flight.
@@ -68,7 +68,7 @@ extension PoolState {
     /// Called when the pool could not write a push.
     ///
     /// - Parameter reason: Why no connection can send the push; nil if only this connection cannot send it.
-    mutating func unsendable(_ tag: Int, _ reason: String?, at moment: Moment) {
+    mutating func sendFailed(_ tag: Int, _ reason: String?, at moment: Moment) {
         self.moment = moment
         guard let flight = requests[tag]?.flight else { return }
         endFlight(tag)
@@ -88,7 +88,7 @@ extension PoolState {
 
     // MARK: Ending
 
-    /// Removes a push, and reports its last answer.
+    /// Removes a push, and reports its final answer.
     mutating func end(_ tag: Int, _ answer: TransportAnswer) {
         guard let request = requests[tag] else { return }
         requests.remove(tag)

@@ -9,7 +9,7 @@ extension PoolState {
     struct Batch {
         /// The number of pushes without a first answer.
         var outstanding: Int
-        /// The number of pushes that were reported as still in flight. Their last answers are reported too.
+        /// The number of pushes that were reported as still in flight. Their final answers are reported too.
         var late = 0
         /// The value of ``PoolState/answers`` when the batch began.
         let answersBefore: Int
@@ -19,31 +19,33 @@ extension PoolState {
         var answers: [TransportAnswer] = []
     }
 
-    /// Takes pushes. Each push gets one answer. If this answer says that the push is still in flight, a second one
+    /// Adds pushes. Each push gets one answer. If this answer says that the push is still in flight, a second one
     /// follows.
     ///
-    /// - Parameter patience: How long the window is. If the server is unresponsive or cannot be reached, the window is
-    ///   empty instead.
-    mutating func take(_ pushes: [APNsPush], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
+    /// - Parameter windowLength: How long the window is. If the server is unresponsive or cannot be reached, the
+    ///   window is empty instead.
+    mutating func add(_ pushes: [APNsPush], _ answered: @escaping Answered, windowLength: Duration, at moment: Moment) {
         self.moment = moment
-        let (batch, patience) = begin(pushes.count, answered, patience)
+        let (batch, windowLength) = begin(pushes.count, answered, windowLength)
         if isClosed {
             for push in pushes { answer(batch, notTaken(push.delivery.id, reason: Self.closed)) }
         } else {
             stopped = nil
-            for push in pushes { take(push, batch) }
+            for push in pushes { add(push, batch) }
             fill()
         }
-        wait(for: batch, patience)
+        wait(for: batch, windowLength)
     }
 
     /// Answers pushes that this pool got before. A push that the pool no longer has is deferred, and another pool sends
     /// it.
-    mutating func join(_ ids: [Delivery.ID], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
+    mutating func join(
+        _ ids: [Delivery.ID], _ answered: @escaping Answered, windowLength: Duration, at moment: Moment
+    ) {
         self.moment = moment
-        let (batch, patience) = begin(ids.count, answered, patience)
+        let (batch, windowLength) = begin(ids.count, answered, windowLength)
         for id in ids where !join(id, batch) { answer(batch, notTaken(id)) }
-        wait(for: batch, patience)
+        wait(for: batch, windowLength)
     }
 
     private func notTaken(_ id: Delivery.ID, reason: String? = nil) -> TransportAnswer {
@@ -51,21 +53,23 @@ extension PoolState {
     }
 
     /// Begins a batch. Its window is empty if the server is unresponsive or cannot be reached.
-    private mutating func begin(_ count: Int, _ answered: @escaping Answered, _ patience: Duration) -> (Int, Duration) {
+    private mutating func begin(
+        _ count: Int, _ answered: @escaping Answered, _ windowLength: Duration
+    ) -> (Int, Duration) {
         let isStuck = timedOutInLastWindow || (dialFailures > 0 && !connections.contains(where: \.isConnected))
         let batch = Batch(outstanding: count, answersBefore: answers, answered: answered)
-        return (batches.insert(batch), isStuck ? .zero : patience)
+        return (batches.insert(batch), isStuck ? .zero : windowLength)
     }
 
-    private mutating func wait(for batch: Int, _ patience: Duration) {
+    private mutating func wait(for batch: Int, _ windowLength: Duration) {
         guard let outstanding = batches[batch]?.outstanding, outstanding > 0 else { return }
-        actions.append(.wait(batch: batch, until: moment.now + .nanoseconds(patience.nanoseconds)))
+        actions.append(.wait(batch: batch, until: moment.now + .nanoseconds(windowLength.nanoseconds)))
     }
 
-    private mutating func take(_ push: APNsPush, _ batch: Int) {
+    private mutating func add(_ push: APNsPush, _ batch: Int) {
         if !late.isEmpty || !lateAnswers.isEmpty, join(push.delivery.id, batch) { return }
-        if let told = pausedAnswer(push) { return answer(batch, told) }
-        let tag = requests.insert(Request(push: push, taken: moment.now, batch: batch))
+        if let deferred = pausedAnswer(push) { return answer(batch, deferred) }
+        let tag = requests.insert(Request(push: push, receivedAt: moment.now, batch: batch))
         guard let orderKey = push.orderKey else { return waiting.append(tag) }
         if queues[orderKey] == nil {
             queues[orderKey] = CircularBuffer()
@@ -105,10 +109,10 @@ extension PoolState {
     /// Ends the window of a batch. Pushes without an answer are deferred.
     mutating func endWait(of batch: Int, at moment: Moment) {
         self.moment = moment
-        release(batch)
+        endWindow(of: batch)
     }
 
-    private mutating func release(_ number: Int) {
+    private mutating func endWindow(of number: Int) {
         guard let batch = batches[number], batch.outstanding > 0 else { return }
         if batch.answersBefore == answers { timedOutInLastWindow = true }
         for tag in requests.indices where requests[tag]?.batch == number {
@@ -147,10 +151,10 @@ extension PoolState {
     static let noAnswerCame = "no answer"
     static let reset = "reset with code "
     /// The reasons for pushes that the server may have accepted.
-    static let unanswered = [inFlight, noAnswerCame]
+    static let unansweredReasons = [inFlight, noAnswerCame]
 
-    mutating func releaseAll() {
-        for batch in batches.indices { release(batch) }
+    mutating func endAllWindows() {
+        for batch in batches.indices { endWindow(of: batch) }
     }
 
     private mutating func deferLate(_ tag: Int, _ request: Request) -> TransportAnswer {
@@ -181,7 +185,7 @@ extension PoolState {
         batches[batch]?.answers.append(answer)
     }
 
-    /// Takes the answers that were not reported yet.
+    /// Removes the answers that were not reported yet.
     ///
     /// - Returns: The answers and the call that reports them; nil if there are no answers.
     mutating func takeAnswers(of number: Int) -> (answered: Answered, answers: [TransportAnswer])? {

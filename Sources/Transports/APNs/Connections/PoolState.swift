@@ -13,7 +13,7 @@ import Time
 /// | ``Activity/dialing`` | opens connections; pushes wait | SETTINGS come; a connection fails: backing off |
 /// | ``Activity/backingOff`` | opens no connection; pushes wait | the wait is over: dialing |
 /// | ``Activity/proving`` | has one push in flight on each connection | its answer |
-/// | ``Activity/ready`` | has as many pushes in flight as the servers allow | the last connection is replaced or fails |
+/// | ``Activity/ready`` | has as many pushes in flight as the servers allow | no ready connection is left |
 /// | ``Activity/paused`` | defers pushes: APNs counts too many tokens of the key | time; an accepted push |
 /// | ``Activity/stopped`` | opens no connection: GOAWAY rejected the credential | pushes come; changed settings |
 /// | ``Activity/retired`` | defers waiting pushes; pushes in flight finish | close |
@@ -28,7 +28,7 @@ struct PoolState {
     enum Action: Equatable {
         /// Open a connection; then call ``dialed(_:at:)`` or ``ended(_:_:at:)``.
         case dial(Int)
-        /// Write a push to a connection. If that is impossible, call ``unsendable(_:_:at:)``.
+        /// Write a push to a connection. If that is impossible, call ``sendFailed(_:_:at:)``.
         case send(tag: Int, over: Int)
         /// Reset the push's stream.
         case cancel(tag: Int, over: Int)
@@ -42,7 +42,7 @@ struct PoolState {
         /// Cancel the `wait`.
         case endWait(batch: Int)
         /// Replace the token if it is old enough: APNs called it expired.
-        case refuseToken
+        case replaceExpiredToken
         /// Make no new token for a while: APNs counted too many.
         case keepToken
     }
@@ -84,8 +84,8 @@ struct PoolState {
     var timedOutInLastWindow = false
     /// How many pushes may be in flight.
     var allowance = 1
-    /// Why the last connection failed or received GOAWAY, or why a new token could not be made. Nil if a server has
-    /// sent SETTINGS or an answer since then.
+    /// The newest failure: why a connection failed or received GOAWAY, or why a new token could not be made. Nil if a
+    /// server has sent SETTINGS or an answer since then.
     var failure: String?
     /// The reason in a GOAWAY that rejected the credential.
     var stopped: APNsReason?
@@ -96,7 +96,7 @@ struct PoolState {
     var queues: [[UInt8]: CircularBuffer<Int>] = [:]
     /// The tags of pushes that were reported as still in flight.
     var late: [Delivery.ID: Int] = [:]
-    /// The last answers of ``late`` pushes. They are kept in case the stage passes such a push again.
+    /// The final answers of ``late`` pushes. They are kept in case the stage passes such a push again.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
     /// How many answers in a row blamed the app, for each topic. See ``refusalsMax``.
     var refusalsInARow: [String: Int] = [:]
@@ -124,11 +124,11 @@ struct PoolState {
 
     // MARK: Settings
 
-    /// - Parameter renews: Whether waiting pushes need new connections. The open connections then only finish the
-    ///   requests in flight.
-    mutating func use(_ options: Options, renews: Bool, at moment: Moment) {
+    /// - Parameter renewsConnections: Whether waiting pushes need new connections. The open connections then only
+    ///   finish the requests in flight.
+    mutating func use(_ options: Options, renewsConnections: Bool, at moment: Moment) {
         (self.options, self.moment) = (options, moment)
-        if renews {
+        if renewsConnections {
             renew()
             (dialFailures, nextDial, stopped, pause, replacedAt) = (0, moment.now, nil, nil, [:])
         }

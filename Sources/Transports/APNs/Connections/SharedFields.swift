@@ -17,7 +17,7 @@ struct SharedFields {
     /// The results of ``current(_:at:)``, until the token changes.
     private var whole: [[SharedField]?] = []
     private var nextID = 1
-    private var checked = Instant.epoch
+    private var lastCheck = Instant.epoch
 
     init(_ plan: PoolPlan) {
         authority = SharedField(id: 0, name: ":authority", value: plan.authority)
@@ -27,7 +27,7 @@ struct SharedFields {
     /// Uses the token of the plan from now on.
     mutating func use(_ plan: PoolPlan) {
         (token, tokenAge) = (plan.token, plan.tokenAge)
-        (authorization, adopted, checked) = (nil, nil, .epoch)
+        (authorization, adopted, lastCheck) = (nil, nil, .epoch)
         whole = whole.map { _ in nil }
     }
 
@@ -47,7 +47,7 @@ struct SharedFields {
         return own.count - 1
     }
 
-    /// The fields of a kind, with the present token.
+    /// The fields of a kind, with the current token.
     mutating func current(_ index: Int, at now: Instant) throws -> [SharedField] {
         try refreshToken(at: now)
         if let fields = whole[index] { return fields }
@@ -57,17 +57,17 @@ struct SharedFields {
     }
 
     /// Replaces a token that APNs called expired, if it is old enough.
-    func refuseToken(at now: Instant) throws { try token?.refuse(at: now) }
+    func replaceExpiredToken(at now: Instant) throws { try token?.replaceExpired(at: now) }
 
     /// Makes no new token for a while, because APNs counted too many.
-    func keepToken(at now: Instant) { token?.keep(at: now) }
+    func keepToken(at now: Instant) { token?.pauseReplacement(at: now) }
 
     /// Looks for a new token once a second, and as soon as another pool has made one.
     private mutating func refreshToken(at now: Instant) throws {
         guard let token else { return }
         let newest = token.edition
-        guard newest != edition || now - checked >= .seconds(1) || now < checked else { return }
-        (checked, edition) = (now, newest)
+        guard newest != edition || now - lastCheck >= .seconds(1) || now < lastCheck else { return }
+        (lastCheck, edition) = (now, newest)
         let current = try token.current(at: now, age: tokenAge)
         if current != adopted { adopt(current) }
     }

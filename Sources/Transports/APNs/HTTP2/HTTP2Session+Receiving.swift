@@ -3,14 +3,14 @@ import NIOCore
 extension HTTP2Session {
     /// Reads the server's next bytes, and appends the resulting ``events``. The bytes may end anywhere in a frame.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) {
-        guard !partial.isEmpty else { return keep(bytes, from: readFrames(bytes)) }
+        guard !partial.isEmpty else { return keepPartialFrame(bytes, from: readFrames(bytes)) }
         partial += bytes
         var whole: [UInt8] = []
         swap(&whole, &partial)
-        whole.withUnsafeBytes { keep($0, from: readFrames($0)) }
+        whole.withUnsafeBytes { keepPartialFrame($0, from: readFrames($0)) }
     }
 
-    private mutating func keep(_ bytes: UnsafeRawBufferPointer, from start: Int) {
+    private mutating func keepPartialFrame(_ bytes: UnsafeRawBufferPointer, from start: Int) {
         if !hasFailed, start < bytes.count { partial = Array(bytes[start...]) }
     }
 

@@ -27,7 +27,7 @@ struct HTTP2Session {
     var initialWindow = 65_535
     var frameSizeMax = 16_384
     var table = HPACKTable()
-    /// The header block of the present request. The buffer is reused.
+    /// The header block of the current request. The buffer is reused.
     var block: [UInt8] = []
     /// The parts of bodies that were not sent yet, by stream. They wait until the server enlarges its windows.
     var blocked: [UInt32: BodyRest] = [:]

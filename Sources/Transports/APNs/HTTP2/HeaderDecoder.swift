@@ -32,7 +32,7 @@ final class HeaderDecoder {
             let count = nghttp2_hd_inflate_hd2(inflater, &field, &flags, next, end - next, 1)
             guard count >= 0 else { return nil }
             next += count
-            if flags & CInt(NGHTTP2_HD_INFLATE_EMIT.rawValue) != 0 { head.take(field) }
+            if flags & CInt(NGHTTP2_HD_INFLATE_EMIT.rawValue) != 0 { head.read(field) }
             if flags & CInt(NGHTTP2_HD_INFLATE_FINAL.rawValue) != 0 { break }
             if flags & CInt(NGHTTP2_HD_INFLATE_EMIT.rawValue) == 0, next == end { break }
         }
@@ -42,7 +42,7 @@ final class HeaderDecoder {
 }
 
 extension ResponseHead {
-    fileprivate mutating func take(_ field: nghttp2_nv) {
+    fileprivate mutating func read(_ field: nghttp2_nv) {
         let name = UnsafeBufferPointer(start: field.name, count: field.namelen)
         let value = UnsafeBufferPointer(start: field.value, count: field.valuelen)
         switch name.count {

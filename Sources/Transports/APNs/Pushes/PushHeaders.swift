@@ -18,7 +18,7 @@ struct PushHeaders {
                 let name = (key.string ?? "").printable
                 throw UnsendablePush("the value of the header \(name) is not a string that HTTP can carry")
             }
-            take(key, text)
+            set(key, text)
         }
         if let collapseID, collapseID.withBytes({ $0.count > 64 }) {
             throw UnsendablePush("apns-collapse-id is longer than 64 bytes")
@@ -33,7 +33,7 @@ struct PushHeaders {
             && text.allSatisfy { $0 >= 0x20 && $0 != 0x7F && ($0 < 0x80 || isCollapseID) }
     }
 
-    private mutating func take(_ key: JSONValue, _ text: DecodedText) {
+    private mutating func set(_ key: JSONValue, _ text: DecodedText) {
         if key.equals(.apnsID) {
             id = text
         } else if key.equals(.apnsTopic) {

@@ -30,23 +30,23 @@ final class SharedToken: Sendable {
             if let token = keeper.valid(at: now, age: age) { return token }
             adoptKept(&keeper)
             let (token, isNew) = try keeper.current(at: now, age: age)
-            if isNew { keep(token) }
+            if isNew { store(token) }
             return token
         }
     }
 
     /// Replaces a token that APNs called expired: with a newer token from the file, or else with a new token unless the
     /// expired one is young.
-    func refuse(at now: Instant) throws {
+    func replaceExpired(at now: Instant) throws {
         try keeper.withLock { keeper in
             if adoptKept(&keeper) { return }
-            guard try keeper.refuse(at: now), let token = keeper.token else { return }
-            keep(token)
+            guard try keeper.replaceExpired(at: now), let token = keeper.token else { return }
+            store(token)
         }
     }
 
     /// Makes no new token for a while, because APNs counted too many.
-    func keep(at now: Instant) { keeper.withLock { $0.keep(at: now) } }
+    func pauseReplacement(at now: Instant) { keeper.withLock { $0.pauseReplacement(at: now) } }
 
     /// Adopts a newer token from the file. Another process, such as `belfry doctor apns`, may have made it.
     @discardableResult
@@ -57,7 +57,7 @@ final class SharedToken: Sendable {
     }
 
     /// Stores a new token. A token that cannot be stored is still used, but the next start then makes another token.
-    private func keep(_ token: ProviderToken) {
+    private func store(_ token: ProviderToken) {
         changes.add(1, ordering: .releasing)
         if let error = file?.write(token) { tell("\(error): after a restart APNs may count one token too many") }
     }

@@ -40,7 +40,7 @@ struct TokenKeeper {
         return true
     }
 
-    /// The token; nil if it may not be sent now.
+    /// The token; nil if it must not be sent now.
     func valid(at now: Instant, age: Duration) -> ProviderToken? {
         guard let token, token.issued <= now.advanced(by: .seconds(300)),
             now - token.issued < ageMax(of: token, at: now, age)
@@ -59,7 +59,7 @@ struct TokenKeeper {
     /// one token too many.
     ///
     /// - Returns: Whether the token was replaced.
-    mutating func refuse(at now: Instant) throws -> Bool {
+    mutating func replaceExpired(at now: Instant) throws -> Bool {
         guard let token, now >= keptUntil, now - token.issued >= Self.ageOfReplaced else { return false }
         _ = try make(at: now)
         return true
@@ -67,7 +67,7 @@ struct TokenKeeper {
 
     /// Notes that APNs counted too many tokens. For 20 minutes, the token is then replaced only when it is almost an
     /// hour old.
-    mutating func keep(at now: Instant) { keptUntil = now.advanced(by: Self.ageOfReplaced) }
+    mutating func pauseReplacement(at now: Instant) { keptUntil = now.advanced(by: Self.ageOfReplaced) }
 
     private func ageMax(of token: ProviderToken, at now: Instant, _ age: Duration) -> Duration {
         if now < keptUntil { return Self.ageMax - .seconds(60) }

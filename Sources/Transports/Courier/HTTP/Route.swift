@@ -21,13 +21,13 @@ enum Route: Sendable, Equatable {
             (self.status, self.code, self.reason) = (status, code, reason)
         }
 
-        static let path = Refusal(
+        static let unknownPath = Refusal(
             .notFound, "path.unknown",
             "unknown path: use /courier/TOKEN, /courier/TOKEN/notifications or /courier/TOKEN/read")
-        static let token = Refusal(
+        static let malformedToken = Refusal(
             .forbidden, "token.unknown", "the token in the path is not 64 hexadecimal digits")
 
-        static func method(_ allowed: String) -> Refusal {
+        static func wrongMethod(allowed: String) -> Refusal {
             Refusal(.methodNotAllowed, "method.wrong", "this path does not support the method: use \(allowed)")
         }
     }
@@ -35,19 +35,19 @@ enum Route: Sendable, Equatable {
     init(_ request: WebRequest) throws(Refusal) {
         let method = request.method
         let path = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-        guard (2...3).contains(path.count), path.first == "courier" else { throw .path }
+        guard (2...3).contains(path.count), path.first == "courier" else { throw .unknownPath }
         let word = path.count == 3 ? path.last : nil
-        guard [nil, "notifications", "read"].contains(word) else { throw .path }
+        guard [nil, "notifications", "read"].contains(word) else { throw .unknownPath }
         if method == .options {
             self = .preflight
             return
         }
-        guard let token = CourierToken(path.dropFirst().first ?? "") else { throw .token }
+        guard let token = CourierToken(path.dropFirst().first ?? "") else { throw .malformedToken }
         switch word {
         case "notifications": self = try .fetch(method, token, query: request.query ?? "")
         case "read": self = try .read(method, token, request.body)
         default:
-            guard method == .get || method == .post else { throw .method("GET or POST") }
+            guard method == .get || method == .post else { throw .wrongMethod(allowed: "GET or POST") }
             self = .poll(token)
         }
     }
@@ -55,7 +55,7 @@ enum Route: Sendable, Equatable {
     private static func fetch(
         _ method: HTTPRequest.Method, _ token: CourierToken, query: String
     ) throws(Refusal) -> Route {
-        guard method == .get else { throw .method("GET") }
+        guard method == .get else { throw .wrongMethod(allowed: "GET") }
         var (since, limit) = (ChangeToken?.none, CourierLimits.pageEntries)
         for item in query.split(separator: "&") {
             let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -89,7 +89,7 @@ enum Route: Sendable, Equatable {
     private static func read(
         _ method: HTTPRequest.Method, _ token: CourierToken, _ body: [UInt8]
     ) throws(Refusal) -> Route {
-        guard method == .post else { throw .method("POST") }
+        guard method == .post else { throw .wrongMethod(allowed: "POST") }
         guard let ids = notificationIDs(in: body) else {
             throw Refusal(.badRequest, "body.malformed", "expected the body {\"notificationIDs\":[\"…\"]}")
         }

@@ -50,16 +50,17 @@ struct Service: Sendable {
     /// Retries a poll with an unknown token for a short time, because a new device may poll before its registration has
     /// reached the courier.
     private func poll(_ token: CourierToken, for request: WebRequest) async throws -> WebResponse {
-        var patience = CourierLimits.registrationWait
+        var timeLeft = CourierLimits.registrationWait
         while true {
-            let answer = try await hold(Poll(token, on: request.eventLoop), for: request)
-            guard case .unknownToken = answer, patience > .zero else { return WebResponse(answer) }
+            let answer = try await answer(to: Poll(token, on: request.eventLoop), for: request)
+            guard case .unknownToken = answer, timeLeft > .zero else { return WebResponse(answer) }
             try await Task.sleep(for: CourierLimits.registrationPause)
-            patience -= CourierLimits.registrationPause
+            timeLeft -= CourierLimits.registrationPause
         }
     }
 
-    private func hold(_ poll: Poll, for request: WebRequest) async throws -> Poll.Answer {
+    /// Waits for the answer to a poll: a notification, or the end of the poll.
+    private func answer(to poll: Poll, for request: WebRequest) async throws -> Poll.Answer {
         let end = { @Sendable [storeQueue] in storeQueue.tell { courierStore, _ in courierStore.end(poll) } }
         storeQueue.tell({ $0.begin(poll, now: $1) }, orElse: { poll.end(.failed("the courier is closed")) })
         let timeout = request.eventLoop.scheduleTask(in: TimeAmount(pollTimeout), end)

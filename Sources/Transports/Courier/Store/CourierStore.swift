@@ -73,15 +73,16 @@ final class CourierStore {
             "\(plan.store) is damaged or of another version: the courier moved it to \(file) and builds a new one")
     }
 
-    /// Applies the device changes and marks that are in the logs but not in the store.
+    /// Applies the device changes and marks that are in the logs but not in the store. First rebuilds a store that
+    /// is new or was built from another log.
     private func catchUp(_ now: Instant) throws {
         if devices == nil { try openDevices(now) }
-        do { try followDevices() } catch {
+        do { try applyDeviceChanges() } catch {
             devices = nil
             throw error
         }
         guard try store.pool.read({ try InboxTables(db: $0).position(.marks) }) < marks.last else { return }
-        try takeMarks()
+        try applyMarks()
     }
 
     private func openDevices(_ now: Instant) throws {
@@ -118,12 +119,12 @@ final class CourierStore {
             try tables.set(.marks, 0)
             return last
         }
-        try takeMarks()
+        try applyMarks()
     }
 
-    private func followDevices() throws {
+    private func applyDeviceChanges() throws {
         guard let log = devices else { return }
-        while case let changes = try log.changes(), !changes.isEmpty {
+        while case let changes = try log.readChanges(), !changes.isEmpty {
             try store.pool.write { db in
                 let tables = InboxTables(db: db)
                 for change in changes { try change.apply(to: tables, transport: plan.transport) }
@@ -133,7 +134,7 @@ final class CourierStore {
         knownDevices = log.last
     }
 
-    private func takeMarks() throws {
+    private func applyMarks() throws {
         try store.pool.write { db in
             let tables = InboxTables(db: db)
             try marks.read(after: tables.position(.marks)) { number, mark in try tables.apply(mark, number) }
@@ -151,21 +152,21 @@ final class CourierStore {
 
     // MARK: Pushes
 
-    /// Returns once the pushes are in the store and waiting polls have got them.
+    /// Returns once the pushes are in the store and the waiting polls are answered.
     func accept(_ pushes: [CourierPush], now: Instant) throws {
         try catchUp(now)
         let knownDevices = devices == nil ? 0 : knownDevices
         let late = try write(now: now) { tables in
             var late: [MarksLog.Mark] = []
-            for push in pushes where try tables.add(push, now, learns: push.id.push > UInt64(knownDevices)) {
+            for push in pushes where try tables.add(push, now, learnsOwner: push.id.push > UInt64(knownDevices)) {
                 late.append(.late(push: Int64(push.id.push)))
             }
             for account in Set(pushes.map(\.account)) { try tables.trim(tables.account(account), to: plan.keepPerUser) }
             return late
         }
-        try mark(late, now)
+        try recordMarks(late, now)
         try trim(now)
-        serve(Set(pushes.map(\.token)), now)
+        answerPolls(of: Set(pushes.map(\.token)), now)
     }
 
     // MARK: Polls
@@ -176,7 +177,7 @@ final class CourierStore {
             try catchUp(now)
             guard try devices == nil || owner(of: poll.token) != nil else { return poll.end(.unknownToken) }
             waiting.add(poll)?.end(.nothing)
-            serve([poll.token], now)
+            answerPolls(of: [poll.token], now)
         } catch {
             poll.end(.failed("\(error)"))
         }
@@ -194,13 +195,13 @@ final class CourierStore {
         }
     }
 
-    /// Gives waiting polls the notifications for their tokens.
-    private func serve(_ tokens: Set<CourierToken>, _ now: Instant) {
+    /// Answers waiting polls for whose tokens there are notifications.
+    private func answerPolls(of tokens: Set<CourierToken>, _ now: Instant) {
         let asked = tokens.filter { !waiting[$0].isEmpty }
         guard !asked.isEmpty else { return }
         do {
-            let found = try asked.map { ($0, try next(for: $0, now)) }
-            try mark(found.flatMap { $0.1.map { .taken(apnsID: $0.apnsID) } }, now)
+            let found = try asked.map { ($0, try nextPushes(for: $0, now)) }
+            try recordMarks(found.flatMap { $0.1.map { .taken(apnsID: $0.apnsID) } }, now)
             for (token, payloads) in found {
                 for (poll, found) in zip(waiting.takeFirst(payloads.count, of: token), payloads) {
                     poll.end(.notification(found.payload))
@@ -211,7 +212,7 @@ final class CourierStore {
         }
     }
 
-    private func next(for token: CourierToken, _ now: Instant) throws -> [(apnsID: String, payload: Data)] {
+    private func nextPushes(for token: CourierToken, _ now: Instant) throws -> [(apnsID: String, payload: Data)] {
         try store.pool.read { db in
             let tables = InboxTables(db: db)
             guard let owner = try tables.owner(of: token) else { return [] }
@@ -219,8 +220,9 @@ final class CourierStore {
         }
     }
 
-    /// Writes marks to their log, and then to the store. If the store cannot be written now, it catches up later.
-    private func mark(_ new: [MarksLog.Mark], _ now: Instant, isDurable: Bool = false) throws {
+    /// Writes marks to their log, and then to the store. If the store cannot be written now, ``catchUp(_:)`` does
+    /// so later.
+    private func recordMarks(_ new: [MarksLog.Mark], _ now: Instant, isDurable: Bool = false) throws {
         guard !new.isEmpty else { return }
         let first = marks.last + 1
         try marks.append(new, now: now, isDurable: isDurable)
@@ -250,13 +252,14 @@ final class CourierStore {
         return Inbox(account: owner.account, end: try end(of: owner.account), pages: store.pages)
     }
 
-    /// The newest position in the logs or in the store. Neither is enough: a rebuilt store lacks the notifications that
-    /// were trimmed earlier, and the logs may be missing or may have lost their end in a power failure.
+    /// The greater of the positions in the logs and in the store. One of them is not enough: a rebuilt store lacks the
+    /// notifications that were trimmed earlier, and the logs may be missing or may have lost their end in a power
+    /// failure.
     private func end(of account: Int64) throws -> ChangeToken {
-        let held = try store.pool.read { try InboxTables(db: $0).last(of: account) }
+        let stored = try store.pool.read { try InboxTables(db: $0).last(of: account) }
         let pushes = devices.map(\.last) ?? 0
         return ChangeToken(
-            log: devices?.identity ?? "0", push: max(pushes, held.push), mark: max(marks.last, held.mark))
+            log: devices?.identity ?? "0", push: max(pushes, stored.push), mark: max(marks.last, stored.mark))
     }
 
     /// - Returns: The IDs that are not in the inbox; nil if the token is unknown.
@@ -267,7 +270,7 @@ final class CourierStore {
             try ids.map { ($0, try InboxTables(db: db).pushes(of: $0, in: owner.account)) }
         }
         let unread = Set(found.flatMap(\.1).filter { !$0.isRead }.map(\.push)).sorted()
-        try mark(unread.map { .read(push: $0) }, now, isDurable: true)
+        try recordMarks(unread.map { .read(push: $0) }, now, isDurable: true)
         return found.filter(\.1.isEmpty).map(\.0)
     }
 
@@ -279,16 +282,17 @@ final class CourierStore {
 extension InboxTables {
     fileprivate func apply(_ mark: MarksLog.Mark, _ number: Int64) throws {
         switch mark {
-        case .taken(let id): try take(apnsID: id)
+        case .taken(let id): try markTaken(apnsID: id)
         case .read(let push): try markRead(push: push, mark: number)
         case .late(let push): try markLate(push: push, mark: number)
         }
     }
 
-    /// - Parameter learns: Whether to learn the token's owner from the push, because the registration is not known yet.
+    /// - Parameter learnsOwner: Whether to learn the token's owner from the push, because its registration is not
+    ///   known yet.
     /// - Returns: Whether the push is late.
-    fileprivate func add(_ push: CourierPush, _ now: Instant, learns: Bool) throws -> Bool {
-        if learns { try register(push.token, topic: nil, device: push.id.device, of: push.account) }
+    fileprivate func add(_ push: CourierPush, _ now: Instant, learnsOwner: Bool) throws -> Bool {
+        if learnsOwner { try register(push.token, topic: nil, device: push.id.device, of: push.account) }
         let (account, number) = (try self.account(push.account), Int64(push.id.push))
         guard try !wasRemoved(push: number, from: account) else { return false }
         let body = try add(

@@ -11,6 +11,8 @@ final class CourierStoreQueue: Sendable {
 
     init(now: @escaping @Sendable () -> Instant) { self.now = now }
 
+    /// Waits for the result of `work`.
+    ///
     /// - Returns: Nil if the queue is closed.
     func ask<Value: Sendable>(_ work: @escaping @Sendable (CourierStore, Instant) throws -> Value) async throws
         -> Value?
@@ -18,7 +20,7 @@ final class CourierStoreQueue: Sendable {
         try await run(on: writes) { try self.courierStore.withLock { try $0.map { try work($0, self.now()) } } }
     }
 
-    /// Does not wait. Calls `orElse` instead of `work` if the queue is closed.
+    /// Starts `work` without waiting for its end. Calls `orElse` instead of `work` if the queue is closed.
     func tell(_ work: @escaping @Sendable (CourierStore, Instant) -> Void, orElse: @escaping @Sendable () -> Void = {})
     {
         writes.async {

@@ -26,8 +26,9 @@ struct DeviceLog {
 
     private static let changesMax = 10_000
 
-    /// The changes since the last call, or the first part of them. ``last`` is the last event that was read.
-    func changes() throws -> [DeviceChange] {
+    /// Reads the changes since the previous call; if there are very many, only the first of them. ``last`` is then the
+    /// last event that was read.
+    func readChanges() throws -> [DeviceChange] {
         var changes: [DeviceChange] = []
         while changes.count < Self.changesMax {
             let isMore = try events.readBatch(except: "{\"type\":\"push\"") { _, event, _ in

@@ -18,7 +18,7 @@ struct InboxStore: Sendable {
     /// - Parameters:
     ///   - isDurable: Whether each transaction must survive a power failure.
     ///   - mode: The mode of a new file and of new folders.
-    /// - Returns: The store, and the new path of a damaged file.
+    /// - Returns: The store, and the new path of the file that was moved aside; nil if no file was moved.
     static func open(_ path: String, isDurable: Bool, mode: DataMode) throws -> (
         store: InboxStore, setAside: String?
     ) {
@@ -106,7 +106,9 @@ extension Error {
 
 /// Reads one page at a time while the writer works. Closing waits for the current read, which needs an open connection.
 final class PageReader: Sendable {
-    struct Closed: Error {}
+    struct Closed: Error, CustomStringConvertible {
+        let description = "the courier is closed"
+    }
 
     private let pool: Mutex<DatabasePool?>
 

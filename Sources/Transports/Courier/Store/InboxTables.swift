@@ -8,6 +8,7 @@ struct InboxTables {
 
     // MARK: Accounts and devices
 
+    /// The row ID of the account. An unknown account is added.
     func account(_ account: Account) throws -> Int64 {
         let arguments: StatementArguments = [account.container, account.environment, account.user]
         try run(
@@ -15,7 +16,7 @@ struct InboxTables {
         return try value("SELECT id FROM accounts WHERE container = ? AND environment = ? AND user = ?", arguments) ?? 0
     }
 
-    /// The number of the device. An unknown device is added without a token.
+    /// The row ID of the device. An unknown device is added without a token.
     func device(_ name: String, of account: Int64) throws -> Int64 {
         try run("INSERT INTO devices(account, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [account, name])
         return try value("SELECT id FROM devices WHERE account = ? AND name = ?", [account, name]) ?? 0
@@ -53,7 +54,7 @@ struct InboxTables {
             """
             INSERT INTO notifications(push, account, id, body, time, expires) VALUES (?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO NOTHING
-            """, [push, account, id, body, time.microseconds, expiration.end(of: time)])
+            """, [push, account, id, body, time.microseconds, expiration.end(ofPushArrivingAt: time)])
         guard db.changesCount == 0 else { return body }
         return try value("SELECT body FROM notifications WHERE push = ?", [push]) ?? body
     }
@@ -78,7 +79,7 @@ struct InboxTables {
 
     // MARK: Marks
 
-    func take(apnsID: String) throws { try run("UPDATE deliveries SET taken = 1 WHERE apnsID = ?", [apnsID]) }
+    func markTaken(apnsID: String) throws { try run("UPDATE deliveries SET taken = 1 WHERE apnsID = ?", [apnsID]) }
 
     func markRead(push: Int64, mark: Int64) throws {
         try run("UPDATE notifications SET isRead = 1, mark = ? WHERE push = ?", [mark, push])

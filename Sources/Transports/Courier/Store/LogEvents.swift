@@ -17,7 +17,7 @@ final class LogEvents {
     /// Called with an event, and with the time of its batch.
     typealias Visit = (_ sequence: UInt64, _ event: JSONValue, _ time: Instant) throws -> Void
 
-    /// Calls `visit` with each event up to the present end of the log.
+    /// Calls `visit` with each event up to the current end of the log.
     func read(_ visit: Visit) throws {
         while try readBatch(visit) {}
     }
@@ -25,7 +25,7 @@ final class LogEvents {
     /// Calls `visit` with each event of the next batch.
     ///
     /// - Parameter unwanted: Events whose line begins with this text are skipped without parsing.
-    /// - Returns: False at the present end of the log.
+    /// - Returns: False at the current end of the log.
     func readBatch(except unwanted: StaticString = "", _ visit: Visit) throws -> Bool {
         guard let batch = try reader.next() else { return false }
         var rest = batch.body

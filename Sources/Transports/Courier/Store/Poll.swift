@@ -23,7 +23,7 @@ struct Poll: Sendable {
 
     var answer: EventLoopFuture<Answer> { promise.futureResult }
 
-    /// Call this once. Only the code that removed a waiting poll from ``WaitingPolls`` may end the poll.
+    /// Call this once. If the poll waits in ``WaitingPolls``, only the code that removes it from there may end it.
     func end(_ answer: Answer) { promise.succeed(answer) }
 
     static func === (left: Poll, right: Poll) -> Bool { left.answer === right.answer }

@@ -16,22 +16,23 @@ struct Rebuild {
 
     /// - Returns: The last event of the log of pushes.
     func run(pushes: String, outcomes: String?) throws -> Int64 {
-        let last = try takePushes(pushes)
-        if let outcomes { try takeOutcomes(outcomes) }
+        let last = try addPushes(fromLogIn: pushes)
+        if let outcomes { try applyOutcomes(fromLogIn: outcomes) }
         try tables.run("DELETE FROM deliveries WHERE apnsID IS NULL")
         try tables.run("DELETE FROM notifications WHERE push NOT IN (SELECT push FROM deliveries)")
+        // The deletion above has raised the floors, but the stage may send the deleted pushes again.
         try tables.run("UPDATE accounts SET floor = 0")
         return last
     }
 
-    private func takePushes(_ directory: String) throws -> Int64 {
+    private func addPushes(fromLogIn directory: String) throws -> Int64 {
         let log = try EventLogs.summary(directory: directory)
         let events = try LogEvents(directory: directory, from: log.firstSequence)
         try events.read { sequence, event, time in
             if event[.type]?.equals(EventName.push) == true {
-                if time >= oldest { try take(event, push: Int64(sequence), time) }
+                if time >= oldest { try add(event, push: Int64(sequence), time) }
             } else if event[.type]?.equals(EventName.pushRedrive) == true, let push = event[.push] {
-                if time >= oldest { try take(push, only: event[.device]?.string, push: Int64(sequence), time) }
+                if time >= oldest { try add(push, only: event[.device]?.string, push: Int64(sequence), time) }
             } else {
                 try DeviceChange(event)?.apply(to: tables, transport: transport)
             }
@@ -40,7 +41,7 @@ struct Rebuild {
     }
 
     /// - Parameter name: The name of the device that a redrive is for; nil for all devices of the user.
-    private func take(_ event: JSONValue, only name: String? = nil, push: Int64, _ time: Instant) throws {
+    private func add(_ event: JSONValue, only name: String? = nil, push: Int64, _ time: Instant) throws {
         guard let owner = Account(event), let id = event[.notificationID]?.string, let payload = event[.payload]
         else {
             return
@@ -59,7 +60,7 @@ struct Rebuild {
         }
     }
 
-    private func takeOutcomes(_ directory: String) throws {
+    private func applyOutcomes(fromLogIn directory: String) throws {
         guard try EventLogs.isLog(directory: directory) else { return }
         let log = try EventLogs.summary(directory: directory)
         try LogEvents(directory: directory, from: log.firstSequence).read { _, event, time in

@@ -15,12 +15,13 @@ enum Schema {
     }
 
     /// - `notifications`: one row for each push of an account. `mark` is the number of the last mark that changed the
-    ///   row. `expires` is the microsecond from which polls do not get the notification.
+    ///   row. `expires` is the microsecond from which polls do not get the notification; null if it does not expire.
     /// - `deliveries`: one row for each push and device. `payload` is null if it equals the notification's body. A row
     ///   that a poll took stays as long as the notification, so that a repeat is recognised.
     /// - `accounts.floor`: the newest push that was removed because of its age or the size of the inbox. Repeats of
     ///   pushes up to this one are ignored.
-    /// - `devices.token`: null if the device was unregistered.
+    /// - `devices.token`: null if the device is not registered at the courier, or if another device registered
+    ///   the token later.
     private static let tables = """
         CREATE TABLE positions(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
         CREATE TABLE accounts(

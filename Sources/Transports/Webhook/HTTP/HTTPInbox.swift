@@ -11,58 +11,58 @@ struct HTTPOrder: Sendable {
 
 /// Messages from any thread to the thread that drives the requests.
 final class HTTPInbox: Sendable {
-    struct Mail: Sendable {
+    struct Messages: Sendable {
         var orders: [HTTPOrder] = []
         /// Orders whose task was cancelled. Some may have ended already.
         var withdrawn: [UInt64] = []
         var isClosed = false
     }
 
-    /// An eventfd that is readable when there is mail.
-    let bell: CInt
-    private let mail = Mutex(Mail())
+    /// An eventfd that is readable when there are messages.
+    let wakeDescriptor: CInt
+    private let messages = Mutex(Messages())
 
     /// Nil if the process has no file descriptor left.
     init?() {
-        bell = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
-        guard bell >= 0 else { return nil }
+        wakeDescriptor = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard wakeDescriptor >= 0 else { return nil }
     }
 
-    deinit { Glibc.close(bell) }
+    deinit { Glibc.close(wakeDescriptor) }
 
     /// - Returns: Whether the order was accepted. A closed inbox accepts no order.
     func add(_ order: HTTPOrder) -> Bool {
-        let isOpen = mail.withLock { mail in
-            if !mail.isClosed { mail.orders.append(order) }
-            return !mail.isClosed
+        let isOpen = messages.withLock { messages in
+            if !messages.isClosed { messages.orders.append(order) }
+            return !messages.isClosed
         }
-        eventfd_write(bell, 1)
+        eventfd_write(wakeDescriptor, 1)
         return isOpen
     }
 
     func withdraw(_ id: UInt64) {
-        mail.withLock { $0.withdrawn.append(id) }
-        eventfd_write(bell, 1)
+        messages.withLock { $0.withdrawn.append(id) }
+        eventfd_write(wakeDescriptor, 1)
     }
 
     func close() {
-        mail.withLock { $0.isClosed = true }
-        eventfd_write(bell, 1)
+        messages.withLock { $0.isClosed = true }
+        eventfd_write(wakeDescriptor, 1)
     }
 
     /// Closes the inbox and ends its orders as cancelled, because no thread carries them out.
     func refuseAll() {
         close()
-        for order in take().orders { order.end.resume(returning: .failure(.cancelled)) }
+        for order in takeMessages().orders { order.end.resume(returning: .failure(.cancelled)) }
     }
 
-    /// Takes all mail since the last call, without waiting.
-    func take() -> Mail {
-        var rings: eventfd_t = 0
-        eventfd_read(bell, &rings)
-        return mail.withLock { mail in
-            defer { mail = Mail(isClosed: mail.isClosed) }
-            return mail
+    /// Removes and returns all messages since the last call, without waiting.
+    func takeMessages() -> Messages {
+        var wakes: eventfd_t = 0
+        eventfd_read(wakeDescriptor, &wakes)
+        return messages.withLock { messages in
+            defer { messages = Messages(isClosed: messages.isClosed) }
+            return messages
         }
     }
 }

@@ -25,7 +25,8 @@ enum HTTPFailure: Error, Hashable {
     /// - Parameter wasSent: Whether the server may have got the request.
     case timedOut(wasSent: Bool)
     case unreachable(String, wasSent: Bool = false)
-    /// The rules refuse the host, because all its addresses are in private networks. The value is one of them.
+    /// The rules refuse the host, because all its addresses are in private networks. The value is the address that was
+    /// refused last.
     case refused(IPAddress)
     /// The task that waits for the answer was cancelled, or the session was closed.
     case cancelled
@@ -52,7 +53,9 @@ final class HTTPSession: Sendable {
     /// - Parameter connections: How many requests may be in flight. Further requests wait, and their timeouts start
     ///   later.
     init(connections: Int, _ rules: HTTPRules = HTTPRules()) throws(TransportError) {
-        guard let inbox = HTTPInbox() else { throw TransportError("the system has no file descriptor left") }
+        guard let inbox = HTTPInbox() else {
+            throw TransportError("no file descriptor is left for the webhook: raise the limit (ulimit -n)")
+        }
         self.inbox = inbox
         Thread.detachNewThread {
             // Foundation loses a name that is set with `Thread.name` if the thread runs too early.
@@ -63,7 +66,8 @@ final class HTTPSession: Sendable {
 
     deinit { inbox.close() }
 
-    /// Sends a request. Returns when the answer is complete, or at the timeout if the answer's head has come by then.
+    /// Sends a request. Returns when the answer is complete. If the time or the connection ends after the answer's
+    /// head, returns the part that has come.
     func post(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         let id = requests.wrappingAdd(1, ordering: .relaxed).newValue
         let result = await withTaskCancellationHandler {

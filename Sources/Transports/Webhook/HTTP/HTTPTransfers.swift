@@ -13,7 +13,7 @@ final class HTTPTransfers {
     private var waiting: [HTTPOrder] = []
     private var inFlight: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
 
-    /// Nil if libcurl has no memory.
+    /// Nil if libcurl cannot start, for example without memory.
     init?(connections: Int, _ rules: HTTPRules) {
         guard Self.isReady, let multi = curl_multi_init() else { return nil }
         self.multi = multi
@@ -26,24 +26,24 @@ final class HTTPTransfers {
 
     /// Carries out the orders in the inbox. Returns when the inbox is closed and every order has ended.
     func run(_ inbox: HTTPInbox) {
-        var mail = inbox.take()
-        while !mail.isClosed {
-            waiting += mail.orders
-            for id in mail.withdrawn { withdraw(id) }
+        var messages = inbox.takeMessages()
+        while !messages.isClosed {
+            waiting += messages.orders
+            for id in messages.withdrawn { withdraw(id) }
             var count: CInt = 0
             curl_multi_perform(multi, &count)
-            settle()
+            endFinished()
             startWaiting()
-            sleep(until: inbox.bell)
-            mail = inbox.take()
+            sleep(until: inbox.wakeDescriptor)
+            messages = inbox.takeMessages()
         }
         for transfer in inFlight.values { end(transfer, .failure(.cancelled)) }
-        for order in waiting + mail.orders { order.end.resume(returning: .failure(.cancelled)) }
+        for order in waiting + messages.orders { order.end.resume(returning: .failure(.cancelled)) }
     }
 
-    private func sleep(until bell: CInt) {
-        var bell = curl_waitfd(fd: bell, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-        curl_multi_poll(multi, &bell, 1, Self.sleepMilliseconds, nil)
+    private func sleep(until wakeDescriptor: CInt) {
+        var wake = curl_waitfd(fd: wakeDescriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+        curl_multi_poll(multi, &wake, 1, Self.sleepMilliseconds, nil)
     }
 
     /// Starts waiting requests. libcurl sets a timer for each of them, and this timer ends the next sleep at once.
@@ -60,7 +60,7 @@ final class HTTPTransfers {
         waiting.removeFirst(count)
     }
 
-    private func settle() {
+    private func endFinished() {
         var left: CInt = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,

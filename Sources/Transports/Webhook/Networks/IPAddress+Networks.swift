@@ -7,7 +7,7 @@ private struct Network {
     init(_ text: String) {
         let parts = text.split(separator: "/")
         guard parts.count == 2, let start = IPAddress(host: String(parts[0])), let bits = Int(parts[1]) else {
-            preconditionFailure("\(text) is no network")
+            preconditionFailure("\(text) is not a network such as 10.0.0.0/8")
         }
         (self.start, self.bits) = (start, bits)
     }

@@ -43,7 +43,7 @@ struct ModifyRuleTests {
         #expect(try self.refusal([operation]) == refusal)
     }
 
-    @Test func `a line has one to 200 operations`() throws {
+    @Test func `a command has 1 to 200 operations`() throws {
         func creates(_ count: Int) -> [String] { (0..<count).map { Example.operation("create", "n\($0)") } }
         #expect(try refusal(creates(200)) == nil)
         #expect(try refusal(creates(201)) == "operations.count operations")
@@ -129,7 +129,7 @@ struct ModifyRuleTests {
         return #"{"recordName":"\#(name)","action":"\#(action)"\#(zone)}"#
     }
 
-    private func refers(_ references: String..., isList: Bool = false) -> String {
+    private func linkField(_ references: String..., isList: Bool = false) -> String {
         let value = isList ? "[\(references.joined(separator: ","))]" : references[0]
         return #"{"to":{"value":\#(value),"type":"REFERENCE\#(isList ? "_LIST" : "")"}}"#
     }
@@ -139,17 +139,19 @@ struct ModifyRuleTests {
         func create(_ fields: String) -> String { Example.operation("create", "a", fields: fields) }
         let target = Example.operation("create", "b")
         let (save, other) = ([Example.save("b")], [Example.save("b", zone: "Other")])
-        #expect(try refusal([create(refers(reference("b")))]) == missing + ".recordName")
-        #expect(try refusal([create(refers(reference("b")))], after: save) == nil)
-        #expect(try refusal([create(refers(reference("b")))], after: other) == missing + ".recordName")
-        #expect(try refusal([create(refers(reference("b", zone: "Other")))], after: other) == nil)
-        #expect(try refusal([create(refers(reference("b"))), target]) == missing + ".recordName")
-        #expect(try refusal([target, create(refers(reference("b")))]) == nil)
-        #expect(try refusal([create(refers(reference("a")))]) == missing + ".recordName")
-        for action in ["NONE", "DELETE_SELF"] { #expect(try refusal([create(refers(reference("b", action)))]) == nil) }
-        let list = refers(reference("b"), reference("c", "NONE"), reference("d"), isList: true)
+        #expect(try refusal([create(linkField(reference("b")))]) == missing + ".recordName")
+        #expect(try refusal([create(linkField(reference("b")))], after: save) == nil)
+        #expect(try refusal([create(linkField(reference("b")))], after: other) == missing + ".recordName")
+        #expect(try refusal([create(linkField(reference("b", zone: "Other")))], after: other) == nil)
+        #expect(try refusal([create(linkField(reference("b"))), target]) == missing + ".recordName")
+        #expect(try refusal([target, create(linkField(reference("b")))]) == nil)
+        #expect(try refusal([create(linkField(reference("a")))]) == missing + ".recordName")
+        for action in ["NONE", "DELETE_SELF"] {
+            #expect(try refusal([create(linkField(reference("b", action)))]) == nil)
+        }
+        let list = linkField(reference("b"), reference("c", "NONE"), reference("d"), isList: true)
         #expect(try refusal([create(list)], after: save) == missing + "[2].recordName")
-        let gone = [Example.operation("forceDelete", "b"), create(refers(reference("b")))]
+        let gone = [Example.operation("forceDelete", "b"), create(linkField(reference("b")))]
         #expect(try refusal(gone, after: save) == missing.replacing("[0]", with: "[1]") + ".recordName")
     }
 
@@ -171,7 +173,7 @@ struct ModifyRuleTests {
     }
 
     @Test(.full)
-    func `the events of one line have at most 40,000,000 bytes`() throws {
+    func `the events of one command have at most 40,000,000 bytes`() throws {
         let fields = #"{"a":{"value":"\#(String(repeating: "x", count: 990_000))"}}"#
         let saves = (0..<41).map { Example.save("n\($0)", fields: fields) }
         func updates(_ count: Int) -> [String] {

@@ -42,7 +42,7 @@ struct OperationTests {
         let outcome = refusal.map { "\($0.code) \($0.path)" } ?? change ?? "none"
         let expected = row.outcomes[index]
         #expect(outcome == expected.replacing(" ", with: " operations[1].record."))
-        // A refused line adds no event to the log, not even the event of its first operation.
+        // A refused command adds no event to the log, not even the event of its first operation.
         #expect(refusal == nil || door.log == before)
     }
 
@@ -88,7 +88,7 @@ struct OperationTests {
         #expect(door.log.last?.contains(#""before":\#(fields),"#) == true, "\(door.log)")
     }
 
-    @Test func `a save of a plain producer changes the tag too`() throws {
+    @Test func `a record.save changes the change tag, too`() throws {
         var door = try Door()
         for _ in 0..<40 { try door.send(Example.save()) }
         func update(_ tag: String) -> String { Example.modify([Example.operation("update", tag: tag)]) }
@@ -98,7 +98,7 @@ struct OperationTests {
         #expect(try door.send(update("15")) == nil)
     }
 
-    @Test func `a line that names a record twice is refused`() throws {
+    @Test func `a command that names a record twice is refused`() throws {
         var door = try Door()
         let operations = [
             Example.operation("forceUpdate", zone: nil), Example.operation("forceDelete", zone: "_defaultZone"),

@@ -3,7 +3,7 @@ import TestSupport
 
 /// A slow and simple model of ingest's records.
 struct RecordModel {
-    struct Stored {
+    struct StoredRecord {
         var type: String
         var fields: [(name: String, json: String)]
         var sequence: Int
@@ -34,12 +34,13 @@ struct RecordModel {
         case zoneDelete(String)
     }
 
-    private(set) var records: [String: Stored] = [:]
+    private(set) var records: [String: StoredRecord] = [:]
     private(set) var zones: Set<String> = ["_defaultZone"]
     private var last = 0
 
-    /// Performs a command. Returns the change of each event, and the fields of the record that it saves or deletes.
-    mutating func take(_ command: Command) throws -> [String] {
+    /// Applies a command. Returns one text for each event: the event's change, and the fields of the record that the
+    /// event saves or deletes.
+    mutating func apply(_ command: Command) throws -> [String] {
         switch command {
         case .modify(let operations):
             var (trial, events) = (self, [String]())
@@ -113,7 +114,7 @@ struct RecordModel {
             }
         }
         let type = operation.recordType ?? known?.type ?? ""
-        records[key(operation)] = Stored(type: type, fields: fields, sequence: last)
+        records[key(operation)] = StoredRecord(type: type, fields: fields, sequence: last)
         return "\(change) \(RecordModel.text(fields))"
     }
 
@@ -156,12 +157,12 @@ extension RecordModel.Operation {
 
 extension RecordModel {
     /// A command that is likely to be accepted.
-    func draw(_ draw: inout Seeded) -> Command {
+    func randomCommand(_ draw: inout Seeded) -> Command {
         let zone = draw.one(of: ["Notes", "Other", "_defaultZone"])
         switch draw.below(20) {
         case 0: return .zoneSave(draw.one(of: ["Notes", "Other"]))
         case 1: return .zoneDelete(draw.one(of: ["Notes", "Other"]))
-        case 2, 3, 4, 5: return .save(operation("create", zone, "n\(draw.below(6))", nulls: false, &draw))
+        case 2, 3, 4, 5: return .save(operation("create", zone, "n\(draw.below(6))", allowsNulls: false, &draw))
         case 6, 7:
             var operation = operation("delete", zone, "n\(draw.below(6))", &draw)
             if draw.isOneIn(2) { operation.recordType = nil }
@@ -194,10 +195,10 @@ extension RecordModel {
     }
 
     private func operation(
-        _ type: String, _ zone: String, _ name: String, nulls: Bool = true, _ draw: inout Seeded
+        _ type: String, _ zone: String, _ name: String, allowsNulls: Bool = true, _ draw: inout Seeded
     ) -> Operation {
         let fields = ["a", "b", "c"].filter { _ in draw.isOneIn(2) }.map { name -> (name: String, json: String?) in
-            (name, nulls && draw.isOneIn(3) ? nil : #"{"value":\#(draw.below(9))}"#)
+            (name, allowsNulls && draw.isOneIn(3) ? nil : #"{"value":\#(draw.below(9))}"#)
         }
         return Operation(
             type: type, zone: zone, name: name, recordType: draw.isOneIn(12) ? "Task" : "Note", tag: nil,

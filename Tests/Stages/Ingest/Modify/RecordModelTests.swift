@@ -12,11 +12,11 @@ struct RecordModelTests {
             var (model, door) = (RecordModel(), try Door())
             var refusals = 0
             for step in 0..<200 {
-                let command = model.draw(&draw)
+                let command = model.randomCommand(&draw)
                 let place: Comment = "seed \(seed), round \(round), step \(step): \(command.line)"
                 let before = door.log.count
                 let refusal = try door.send(command.line)
-                let expected = Result { try model.take(command) }
+                let expected = Result { try model.apply(command) }
                 switch expected {
                 case .success(let events):
                     #expect(refusal == nil, place)
@@ -26,7 +26,7 @@ struct RecordModelTests {
                     #expect(refusal.map { .init(code: $0.code, path: $0.path) } == error as? RecordModel.Refusal, place)
                     #expect(door.log.count == before, place)
                 }
-                if draw.isOneIn(30) { try door.restart(bySnapshot: draw.isOneIn(2)) }
+                if draw.isOneIn(30) { try door.restart(fromSnapshot: draw.isOneIn(2)) }
             }
             #expect(refusals > 10 && refusals < 150)
         }

@@ -21,24 +21,24 @@ struct DrawnSubscription {
     /// The line that deletes the subscription.
     let deleting: String
 
-    init(_ world: World, _ random: inout Seeded) throws {
-        place = DrawnPlace(world, &random)
-        user = random.one(of: world.users)
-        let id = "s\(random.below(world.ids))"
+    init(_ pools: CommandPools, _ random: inout Seeded) throws {
+        place = DrawnPlace(pools, &random)
+        user = random.one(of: pools.users)
+        let id = "s\(random.below(pools.ids))"
         let head = #"\#(place.members),"user":"\#(user)""#
         identity = #"\#(head),"subscriptionID":"\#(id)""#
         deleting = #"{"type":"subscription.delete",\#(identity)}"#
 
-        let kind = random.one(of: world.kinds)
+        let kind = random.one(of: pools.subscriptionKinds)
         isDatabase = kind == "database" || kind == "zoneWide"
         var members = [
             #""subscriptionID":"\#(id)""#, #""subscriptionType":"\#(kind == "zoneWide" ? "zone" : kind)""#,
         ]
         let isQuery = kind == "query"
-        recordType = isQuery || random.isOneIn(2) ? random.one(of: world.types) : nil
+        recordType = isQuery || random.isOneIn(2) ? random.one(of: pools.types) : nil
         let isZoneWide = isDatabase || isQuery && random.isOneIn(2)
         let isZoneNamed = !isDatabase && !isZoneWide && random.below(3) > 0
-        zone = isZoneWide ? nil : isZoneNamed ? random.one(of: world.zones) : "_defaultZone"
+        zone = isZoneWide ? nil : isZoneNamed ? random.one(of: pools.zones) : "_defaultZone"
         if isZoneNamed, let zone { members.append(#""zoneID":{"zoneName":"\#(zone)"}"#) }
         if isZoneWide, kind != "database" { members.append(#""zoneWide":true"#) }
         firesOnce = isQuery && random.isOneIn(12)
@@ -48,7 +48,7 @@ struct DrawnSubscription {
             members.append(#""firesOn":[\#(firesOn.sorted().map { "\"\($0)\"" }.joined(separator: ","))]"#)
             if firesOnce { members.append(#""firesOnce":true"#) }
             var drawn = DrawnPredicate(random: random)
-            let predicate = random.isOneIn(world.emptyQueries) ? RecordPredicate.always : drawn.predicate()
+            let predicate = random.isOneIn(pools.queriesPerEmptyQuery) ? RecordPredicate.always : drawn.predicate()
             random = drawn.random
             let query = Self.query(predicate, &random)
             self.predicate = try Self.read("{\(query)}")
@@ -81,10 +81,10 @@ struct DrawnPlace: Equatable {
     let environment: String
     let database: String
 
-    init(_ world: World, _ random: inout Seeded) {
-        container = random.one(of: world.containers)
-        environment = random.one(of: world.environments)
-        database = random.one(of: world.databases)
+    init(_ pools: CommandPools, _ random: inout Seeded) {
+        container = random.one(of: pools.containers)
+        environment = random.one(of: pools.environments)
+        database = random.one(of: pools.databases)
     }
 
     var members: String {
@@ -104,16 +104,16 @@ struct DrawnChange {
     let zone: String
     let line: String
 
-    init(_ world: World, _ random: inout Seeded) {
-        place = DrawnPlace(world, &random)
-        owner = random.one(of: world.users)
+    init(_ pools: CommandPools, _ random: inout Seeded) {
+        place = DrawnPlace(pools, &random)
+        owner = random.one(of: pools.users)
         action = random.one(of: Self.actions)
         let isDelete = action == "delete"
-        let type = random.one(of: world.types)
+        let type = random.one(of: pools.types)
         recordType = isDelete && random.isOneIn(8) ? nil : type
-        zone = random.one(of: world.zones)
+        zone = random.one(of: pools.zones)
 
-        var record = [#""recordName":"\#(random.one(of: FieldPool.names))""#]
+        var record = [#""recordName":"\#(random.one(of: RandomField.names))""#]
         let isTypeInRecord = !isDelete || random.isOneIn(2)
         if let recordType, isTypeInRecord { record.append(#""recordType":"\#(recordType)""#) }
         if zone != "_defaultZone" || random.isOneIn(2) { record.append(#""zoneID":{"zoneName":"\#(zone)"}"#) }
@@ -134,10 +134,10 @@ struct DrawnChange {
     private static func systemFields(_ random: inout Seeded) -> [String] {
         var members: [String] = []
         for name in ["created", "modified"] where random.below(3) > 0 {
-            let user = random.one(of: FieldPool.names)
+            let user = random.one(of: RandomField.names)
             members.append(#""\#(name)":{"timestamp":\#(random.below(4)),"userRecordName":"\#(user)"}"#)
         }
-        if random.isOneIn(2) { members.append(#""recordChangeTag":"\#(random.one(of: FieldPool.texts))""#) }
+        if random.isOneIn(2) { members.append(#""recordChangeTag":"\#(random.one(of: RandomField.texts))""#) }
         return members
     }
 
@@ -145,11 +145,11 @@ struct DrawnChange {
     /// in their name.
     private static func fields(_ random: inout Seeded) -> String {
         var fields: [String] = []
-        for pool in FieldPool.all where random.below(3) > 0 || random.isOneIn(50) {
-            let isTwice = fields.contains { $0.hasPrefix("\"\(pool.name)\"") } && !random.isOneIn(20)
+        for field in RandomField.all where random.below(3) > 0 || random.isOneIn(50) {
+            let isTwice = fields.contains { $0.hasPrefix("\"\(field.name)\"") } && !random.isOneIn(20)
             if isTwice { continue }
-            let name = pool.name == "s" && random.isOneIn(20) ? "\\u0073" : pool.name
-            fields.append(#""\#(name)":\#(FieldPool.field(of: pool.kind, &random))"#)
+            let name = field.name == "s" && random.isOneIn(20) ? "\\u0073" : field.name
+            fields.append(#""\#(name)":\#(RandomField.field(of: field.kind, &random))"#)
         }
         return "{\(fields.shuffled(using: &random).joined(separator: ","))}"
     }

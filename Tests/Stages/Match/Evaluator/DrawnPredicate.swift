@@ -37,7 +37,7 @@ struct DrawnPredicate {
         return random.isOneIn(3) ? .joined(all: parts) : .joined(any: parts)
     }
 
-    private var flag: Bool { mutating get { random.isOneIn(2) } }
+    private var randomBool: Bool { mutating get { random.isOneIn(2) } }
 }
 
 // MARK: - Clauses
@@ -45,12 +45,12 @@ struct DrawnPredicate {
 extension DrawnPredicate {
     private mutating func clause() -> Clause {
         switch random.below(16) {
-        case 0: return Clause(.allText, flag ? .containsAnyWord : .containsAllWords, words(), foldsCase: false)
+        case 0: return Clause(.allText, randomBool ? .containsAnyWord : .containsAllWords, words(), foldsCase: false)
         case 1, 2: return systemClause()
-        case 3: return Clause(field: random.one(of: FieldPool.all).name, .exists, [], foldsCase: false)
+        case 3: return Clause(field: random.one(of: RandomField.all).name, .exists, [], foldsCase: false)
         default: break
         }
-        let field = random.one(of: FieldPool.all)
+        let field = random.one(of: RandomField.all)
         switch field.kind {
         case .texts: return textClause(field.name)
         case .numbers: return scalarClause(field.name, Self.ordered, [number(), number(), number()])
@@ -71,14 +71,15 @@ extension DrawnPredicate {
     private mutating func textClause(_ name: String) -> Clause {
         switch random.below(8) {
         case 0:
-            return Clause(field: name, flag ? .containsAnyWord : .containsAllWords, words(), foldsCase: false)
+            return Clause(field: name, randomBool ? .containsAnyWord : .containsAllWords, words(), foldsCase: false)
         case 1, 2:
             return Clause(field: name, .beginsWith, [text()], foldsCase: false, isNegated: random.isOneIn(4))
         default: return scalarClause(name, Self.ordered, [text(), text(), text()])
         }
     }
 
-    /// Draws a clause about a single value. One clause in ten asks for a value of another type.
+    /// Draws a clause about a single value. For one clause in ten, the values are a text and a number, whatever the
+    /// type of the field.
     private mutating func scalarClause(
         _ name: String, _ comparators: [Clause.Comparator], _ drawn: [FieldValue]
     ) -> Clause {
@@ -86,7 +87,7 @@ extension DrawnPredicate {
         let values = random.isOneIn(10) ? [text(), number()] : drawn
         return Clause(
             field: name, comparator, comparator == .isIn ? Array(values.prefix(random.below(4))) : [values[0]],
-            foldsCase: flag, isNegated: random.isOneIn(4))
+            foldsCase: randomBool, isNegated: random.isOneIn(4))
     }
 
     private mutating func listClause(_ name: String, _ values: [FieldValue]) -> Clause {
@@ -95,11 +96,11 @@ extension DrawnPredicate {
         if name == "ls", random.isOneIn(5) {
             return random.isOneIn(2)
                 ? Clause(field: name, .listMemberBeginsWith, [text()], foldsCase: false, isNegated: random.isOneIn(3))
-                : Clause(field: name, flag ? .containsAnyWord : .containsAllWords, words(), foldsCase: false)
+                : Clause(field: name, randomBool ? .containsAnyWord : .containsAllWords, words(), foldsCase: false)
         }
         let comparator = random.one(of: [Clause.Comparator.listContains, .listContainsAny, .listContainsAll])
         return Clause(
-            field: name, comparator, comparator == .listContains ? [values[0]] : many, foldsCase: flag,
+            field: name, comparator, comparator == .listContains ? [values[0]] : many, foldsCase: randomBool,
             isNegated: random.isOneIn(4))
     }
 
@@ -110,7 +111,7 @@ extension DrawnPredicate {
         if name == "ls" { tests.append(.beginsWith) }
         let test = random.one(of: tests)
         return Clause(
-            field: name, .every(test), test == .isIn ? values : [values[0]], foldsCase: flag,
+            field: name, .every(test), test == .isIn ? values : [values[0]], foldsCase: randomBool,
             isNegated: random.isOneIn(4))
     }
 
@@ -122,7 +123,7 @@ extension DrawnPredicate {
         for _ in 0..<(comparator == .isIn ? 1 + random.below(3) : 1) {
             values.append(field.isDate ? .integer(Int64(random.below(4))) : field.isReference ? reference() : text())
         }
-        return Clause(.system(field), comparator, values, foldsCase: flag, isNegated: random.isOneIn(4))
+        return Clause(.system(field), comparator, values, foldsCase: randomBool, isNegated: random.isOneIn(4))
     }
 }
 
@@ -130,24 +131,24 @@ extension DrawnPredicate {
 
 extension DrawnPredicate {
     private mutating func text() -> FieldValue {
-        FieldValue(text: random.one(of: FieldPool.texts).replacing("\\\"", with: "\""))
+        FieldValue(text: random.one(of: RandomField.texts).replacing("\\\"", with: "\""))
     }
 
     private mutating func number() -> FieldValue {
-        let text = FieldPool.number(&random)
+        let text = RandomField.number(&random)
         return Int64(text).map { .integer($0) } ?? .double(Double(text) ?? 0)
     }
 
-    private mutating func bytes() -> FieldValue { .bytes(Array(random.one(of: FieldPool.bytes).utf8)) }
+    private mutating func bytes() -> FieldValue { .bytes(Array(random.one(of: RandomField.bytes).utf8)) }
 
-    private mutating func reference() -> FieldValue { .reference(Array(random.one(of: FieldPool.names).utf8)) }
+    private mutating func reference() -> FieldValue { .reference(Array(random.one(of: RandomField.names).utf8)) }
 
     private mutating func words() -> [FieldValue] {
         Words.sought(random.one(of: ["cafe", "Café x2", "x2", "bar q", "日本", "a", "ab abc", "the", "b x"]))
     }
 
     private mutating func circle() -> FieldValue {
-        let place = random.one(of: FieldPool.places)
+        let place = random.one(of: RandomField.places)
         let radius: Double = random.one(of: [0, 1, 200, 5000, 100_000, 2_000_000, 20_100_000])
         return .circle(Circle(latitude: place.0, longitude: place.1, radius: radius))
     }

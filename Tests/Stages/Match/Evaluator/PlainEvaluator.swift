@@ -13,7 +13,7 @@ struct PlainEvaluator {
 
     mutating func delete(_ identity: String) { saved.removeAll { $0.identity == identity } }
 
-    /// The subscriptions that watch a change, in the order of their saves. Removes the ones that fire only once.
+    /// The subscriptions that watch a change, in the order of their saves. Removes those of them that fire only once.
     mutating func watchers(of change: DrawnChange) throws -> [DrawnSubscription] {
         let found = try withJSON(change.line) { event in
             let record = event["record"]

@@ -9,39 +9,39 @@ import Time
 struct PlainEvaluatorTests {
     @Test(arguments: Seeded.seeds)
     func `every change finds the same subscriptions as without an index, in every scope`(seed: UInt64) throws {
-        var both = try Both(.wide, seed: seed)
-        for _ in 0..<3000 { try both.step(saves: 25, deletes: 5) }
-        try both.check(changes: 1500, share: 0.6)
+        var pair = try StageAndEvaluator(.wide, seed: seed)
+        for _ in 0..<3000 { try pair.step(saves: 25, deletes: 5) }
+        try pair.check(changesMin: 1500, watchedShareMin: 0.6)
     }
 
     @Test(arguments: Seeded.seeds)
     func `every change finds the same subscriptions as without an index, among many of one type`(seed: UInt64) throws {
-        var both = try Both(.crowded, seed: seed)
-        for _ in 0..<700 { try both.step(saves: 100, deletes: 0) }
-        for _ in 0..<400 { try both.step(saves: 30, deletes: 20) }
-        try both.check(changes: 150, share: 0.8)
+        var pair = try StageAndEvaluator(.crowded, seed: seed)
+        for _ in 0..<700 { try pair.step(saves: 100, deletes: 0) }
+        for _ in 0..<400 { try pair.step(saves: 30, deletes: 20) }
+        try pair.check(changesMin: 150, watchedShareMin: 0.8)
     }
 
-    /// The restored stage builds its index at once from the remaining subscriptions. The original stage builds its index
-    /// step by step.
+    /// The restored stage builds its index at once from the remaining subscriptions. The original stage builds its
+    /// index step by step.
     @Test(arguments: Seeded.seeds)
     func `a restored stage writes the same matches as the original one`(seed: UInt64) throws {
-        var both = try Both(.wide, seed: seed)
-        let cut = both.random.below(800)
+        var pair = try StageAndEvaluator(.wide, seed: seed)
+        let cut = pair.random.below(800)
         for step in 0..<1200 {
-            if step == cut || step == 1000 { try both.restore() }
-            try both.step(saves: 30, deletes: 10)
+            if step == cut || step == 1000 { try pair.restore() }
+            try pair.step(saves: 30, deletes: 10)
         }
-        try both.check(changes: 500, share: 0.4)
+        try pair.check(changesMin: 500, watchedShareMin: 0.4)
     }
 
     @Test func `every comparator takes part in a match`() throws {
         var coverage = Coverage()
-        for world in [World.wide, .crowded] {
-            var both = try Both(world, seed: 11)
+        for pools in [CommandPools.wide, .crowded] {
+            var pair = try StageAndEvaluator(pools, seed: 11)
             for _ in 0..<24 where !coverage.missing.isEmpty {
-                for _ in 0..<100 { try both.step(saves: 40, deletes: 5) }
-                coverage.merge(both.coverage)
+                for _ in 0..<100 { try pair.step(saves: 40, deletes: 5) }
+                coverage.merge(pair.coverage)
             }
         }
         #expect(coverage.missing == [])
@@ -49,10 +49,10 @@ struct PlainEvaluatorTests {
 }
 
 /// A stage and the plain evaluator, which get the same lines.
-private struct Both {
+private struct StageAndEvaluator {
     var random: Seeded
     private let seed: UInt64
-    private let world: World
+    private let pools: CommandPools
     private var run: StageRun<MatchStage>
     /// A stage that was restored from a snapshot of the stage in `run`.
     private var restored: StageRun<MatchStage>?
@@ -61,8 +61,8 @@ private struct Both {
     private var changes = 0
     private var watched = 0
 
-    init(_ world: World, seed: UInt64) throws {
-        (self.world, self.seed, random) = (world, seed, Seeded(seed))
+    init(_ pools: CommandPools, seed: UInt64) throws {
+        (self.pools, self.seed, random) = (pools, seed, Seeded(seed))
         run = StageRun(try Self.fresh())
     }
 
@@ -72,8 +72,8 @@ private struct Both {
         return try MatchStage(MatchSettings(), context: context)
     }
 
-    /// Feeds a save with the probability `saves`, a delete with the probability `deletes` (both in percent), and otherwise a
-    /// change.
+    /// Feeds a save with the probability `saves`, a delete with the probability `deletes` (both in percent), and
+    /// otherwise a change.
     mutating func step(saves: Int, deletes: Int) throws {
         switch random.below(100) {
         case ..<saves: try save()
@@ -83,21 +83,21 @@ private struct Both {
     }
 
     private mutating func save() throws {
-        let subscription = try DrawnSubscription(world, &random)
+        let subscription = try DrawnSubscription(pools, &random)
         plain.save(subscription)
         try expect([], of: subscription.line)
     }
 
     /// Usually deletes a saved subscription.
     private mutating func delete() throws {
-        let drawn = try DrawnSubscription(world, &random)
+        let drawn = try DrawnSubscription(pools, &random)
         let gone = random.isOneIn(4) ? drawn : plain.saved.randomElement(using: &random) ?? drawn
         plain.delete(gone.identity)
         try expect([], of: gone.deleting)
     }
 
     private mutating func change() throws {
-        let change = DrawnChange(world, &random)
+        let change = DrawnChange(pools, &random)
         let expected = try plain.watchers(of: change)
         try expect(expected.map(\.identity), of: change.line)
         for subscription in expected { try coverage.add(subscription, change) }
@@ -106,11 +106,11 @@ private struct Both {
     }
 
     private mutating func expect(_ expected: [String], of line: String) throws {
-        let said = try run.receive(.init(line))
+        let written = try run.receive(.init(line))
         if let again = try restored?.receive(.init(line)) {
-            try #require(again == said, "seed \(seed), line \(run.sequence): \(line)")
+            try #require(again == written, "seed \(seed), line \(run.sequence): \(line)")
         }
-        let found = said.filter { !$0.hasPrefix(#"{"type":"not_matched""#) }.map { identity(of: $0) }
+        let found = written.filter { !$0.hasPrefix(#"{"type":"not_matched""#) }.map { identity(of: $0) }
         try #require(found == expected, "seed \(seed), line \(run.sequence): \(line)")
     }
 
@@ -126,10 +126,10 @@ private struct Both {
 
     mutating func restore() throws { restored = try run.resumed(with: Self.fresh(), from: run.snapshot) }
 
-    /// - Parameter share: The least share of changes that have a match.
-    func check(changes least: Int, share: Double) throws {
-        #expect(changes >= least, "seed \(seed)")
-        #expect(Double(watched) >= share * Double(changes), "seed \(seed): \(watched) of \(changes)")
+    /// - Parameter watchedShareMin: The least share of changes that have a match.
+    func check(changesMin: Int, watchedShareMin: Double) throws {
+        #expect(changes >= changesMin, "seed \(seed)")
+        #expect(Double(watched) >= watchedShareMin * Double(changes), "seed \(seed): \(watched) of \(changes)")
         guard let restored else { return }
         #expect(restored.snapshot == run.snapshot, "seed \(seed)")
         #expect(restored.state == run.state, "seed \(seed)")

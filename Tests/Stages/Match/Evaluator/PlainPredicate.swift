@@ -106,7 +106,8 @@ private enum PlainValue: Equatable {
         }
     }
 
-    /// Nil for different types.
+    /// -1, 0 or 1: whether the value is less than, equal to or greater than the other value. Nil if values of the two
+    /// types cannot be compared.
     func order(_ other: FieldValue, _ foldsCase: Bool) -> Int? {
         switch (self, other) {
         case (.text(let one), .text(let other)): order(foldsCase ? folded(one) : one, other)

@@ -4,7 +4,7 @@ import Testing
 @testable import Match
 
 @Suite struct IntervalsTests {
-    private struct Saved: Equatable {
+    private struct SavedInterval: Equatable {
         let slot: Int32
         /// The ID of one of three lists. One of the lists is often empty.
         let parent: UInt32
@@ -17,7 +17,7 @@ import Testing
     func `a search finds the intervals that contain a number, after splits and removals`(seed: UInt64) {
         var random = Seeded(seed)
         var intervals = IntervalStore()
-        var all: [(saved: Saved, start: Intervals.Start, list: Int32)] = []
+        var all: [(saved: SavedInterval, start: Intervals.Start, list: Int32)] = []
         for step in 0..<6_000 {
             if random.below(10) < (step < 3_000 ? 7 : 3) || all.isEmpty {
                 let saved = draw(&random, slot: Int32(step))
@@ -49,14 +49,14 @@ import Testing
     }
 
     /// Draws an interval. Many intervals have the same start. Some have no start or no end.
-    private func draw(_ random: inout Seeded, slot: Int32) -> Saved {
+    private func draw(_ random: inout Seeded, slot: Int32) -> SavedInterval {
         let low = random.below(4) == 0 ? OrderedKey.min : UInt32(random.below(60) * 16 + 1)
         let high = random.below(4) == 0 ? OrderedKey.max : low + UInt32(random.below(200))
         let parent = random.below(200) == 0 ? 2 : UInt32(random.below(2))
-        return Saved(slot: slot, parent: parent, low: low, high: high, column: UInt8(random.below(3)))
+        return SavedInterval(slot: slot, parent: parent, low: low, high: high, column: UInt8(random.below(3)))
     }
 
-    private func entry(_ saved: Saved) -> Entry {
+    private func entry(_ saved: SavedInterval) -> Entry {
         Entry(slot: saved.slot, firesOn: .any, tests: [.equal(saved.column, 1)], isCertain: true)
     }
 

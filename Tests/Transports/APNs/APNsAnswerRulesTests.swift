@@ -7,7 +7,7 @@ import Time
 @testable import TransportAPNs
 
 /// Tests what answers, resets and GOAWAY mean for the connection and for later pushes.
-@Suite(.timeLimit(.minutes(5))) struct APNsRows {
+@Suite(.timeLimit(.minutes(5))) struct APNsAnswerRulesTests {
     private static func always(_ status: Int, _ reason: String) -> String {
         #"{"do":{"status":\#(status),"reason":"\#(reason)"}}"#
     }
@@ -109,7 +109,7 @@ import Time
             let reported = await rig.deliver(apnsPush(1))[0]
             #expect(reported.outcome == .deferred && reported.mayRepeat && reported.attempts == 1)
             #expect(reported.reason == "reset with code 2")
-            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+            #expect(await rig.deliverUntilFinal(apnsPush(1)).outcome == .accepted)
             #expect(rig.apns.received.last?.isRepeat == true)
         }
     }
@@ -124,7 +124,7 @@ import Time
             #expect(try await rig.dialFailures == 1)
             let last = rig.apns.received.last?.connection ?? 0
             try await rig.apns.control(#"{"script":[]}"#)
-            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+            #expect(await rig.deliverUntilFinal(apnsPush(1)).outcome == .accepted)
             #expect(rig.apns.received.last?.connection == last + 1)
             #expect(try await rig.dialFailures == 0)
         }
@@ -147,7 +147,7 @@ import Time
             while rig.apns.received.count < 2 { _ = await rig.deliver(apnsPush(1)) }
             while try await rig.dialFailures < 2 { _ = await rig.deliver(apnsPush(1)) }
             try await rig.apns.control(#"{"script":[]}"#)
-            #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
+            #expect(await rig.deliverUntilFinal(apnsPush(1)).outcome == .accepted)
             #expect(try await rig.dialFailures == 0)
         }
     }
@@ -161,7 +161,7 @@ import Time
                 "\(reported)")
             #expect(rig.apns.received.isEmpty)
             try await rig.apns.control(#"{"script":[]}"#)
-            #expect(await rig.settle(apnsPush(6)).outcome == .accepted)
+            #expect(await rig.deliverUntilFinal(apnsPush(6)).outcome == .accepted)
             #expect(rig.apns.received.last?.connection == 2)
         }
     }
@@ -169,7 +169,7 @@ import Time
     @Test func `a connection on which a PING is not answered is replaced`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"silence":true}}"#)
-            rig.patience.value = .milliseconds(100)
+            rig.windowLength.value = .milliseconds(100)
             #expect(await rig.deliver(apnsPush(1)).map(\.reason) == ["in_flight"])
             // Everything happens in one turn of the event loop, so that no answer can come in between.
             let isDead = try await rig.onPool { pool in
@@ -186,7 +186,7 @@ import Time
             }
             #expect(isDead == [false, false, true])
             try await rig.apns.control(#"{"script":[]}"#)
-            let reported = await rig.settle(apnsPush(1))
+            let reported = await rig.deliverUntilFinal(apnsPush(1))
             #expect(reported.outcome == .accepted && rig.apns.received.last?.connection == 2)
             #expect(rig.apns.received.last?.isRepeat == true)
         }

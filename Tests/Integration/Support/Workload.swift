@@ -5,7 +5,7 @@ import Time
 ///
 /// They save silent and visible subscriptions of all three types, with and without collapse IDs. They register and
 /// unregister devices, set badges, and create, update and delete records.
-struct Story {
+struct Workload {
     private(set) var commands: [String] = []
     private var random: Seeded
     private var now = Instant(microseconds: 1_767_225_600_000_000)
@@ -13,11 +13,11 @@ struct Story {
     private static let users = 5
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// - Parameter records: The number of records in each database. With few records, each is saved again soon.
+    /// - Parameter records: The number of records in each database. With few records, each record is soon saved again.
     init(seed: UInt64, length: Int, records: Int = 12) {
         random = Seeded(seed)
         self.records = records
-        for user in 0..<Story.users {
+        for user in 0..<Workload.users {
             register(user)
             subscribe(user)
         }
@@ -26,11 +26,11 @@ struct Story {
 
     private mutating func add(_ type: String, _ rest: String) {
         now = now.advanced(by: .milliseconds([0, 0, 1, 40, 300, 900, 2_500][random.below(7)]))
-        commands.append(#"{"type":"\#(type)","time":"\#(now.rfc3339)",\#(Story.place),\#(rest)}"#)
+        commands.append(#"{"type":"\#(type)","time":"\#(now.rfc3339)",\#(Workload.place),\#(rest)}"#)
     }
 
     private mutating func addRandomCommand() {
-        let user = random.below(Story.users)
+        let user = random.below(Workload.users)
         switch random.below(20) {
         case 0: register(user)
         case 1: add("device.unregister", #""user":"_u\#(user)","device":"d\#(random.below(3))""#)

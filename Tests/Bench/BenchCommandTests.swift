@@ -6,14 +6,14 @@ import Testing
 @testable import Bench
 
 @Suite struct BenchCommandTests {
-    @Test func `in bench pipeline every watched change becomes a push`() throws {
+    @Test func `bench pipeline makes one push for each watched change`() throws {
         let (status, output) = try bench([
             "pipeline", "--changes", "2000", "--subscriptions", "50", "--seed", "9", "--json",
         ])
         #expect(status == 0)
         var workload = Workload(seed: 9, subscriptions: 50)
         _ = workload.lines(2_000)
-        try Parsed.check(output) { report in
+        try ParsedJSON.check(output) { report in
             #expect(report["changes"]?.int64 == 2_000)
             #expect(report["pushes"]?.int64 == Int64(workload.watched))
             #expect(report["expectedPushes"]?.int64 == Int64(workload.watched))
@@ -27,18 +27,18 @@ import Testing
         }
     }
 
-    @Test func `bench pipeline sends changes at the given rate`() throws {
+    @Test func `bench pipeline sends changes no faster than at the given rate`() throws {
         let (status, output) = try bench([
             "pipeline", "--changes", "600", "--rate", "2000", "--subscriptions", "20", "--json",
         ])
         #expect(status == 0)
-        try Parsed.check(output) { #expect($0["seconds"]?.double ?? 0 > 0.29) }
+        try ParsedJSON.check(output) { #expect($0["seconds"]?.double ?? 0 > 0.29) }
     }
 
     @Test func `bench log appends in each batch size under each sync policy`() throws {
         let (status, output) = try bench(["log", "--events", "512"])
         #expect(status == 0)
-        try Parsed.check(output) { report in
+        try ParsedJSON.check(output) { report in
             #expect(report["bench"]?.string == "log")
             #expect(report["append"].map { $0.elements.count { $0.isObject } } == 9)
         }
@@ -47,7 +47,7 @@ import Testing
     @Test func `bench payload builds the payloads of 390-byte changes as Foundation does`() throws {
         let (status, output) = try bench(["payload", "--count", "100", "--seconds", "0.01", "--json"])
         #expect(status == 0)
-        try Parsed.check(output) { report in
+        try ParsedJSON.check(output) { report in
             #expect(report["changeBytes"]?.int64 == 390)
             #expect(report["desiredKeys"]?.int64 == 3 && report["localizationArguments"]?.int64 == 2)
             for key in ["payloadsPerSecond", "readingPerSecond", "foundationPerSecond", "ratioToFoundation"] {
@@ -60,7 +60,7 @@ import Testing
     @Test func `bench api gets an answer to every request and an event for every operation`() throws {
         let (status, output) = try bench(["api", "--requests", "1000", "--connections", "8", "--json"])
         #expect(status == 0)
-        try Parsed.check(output) { report in
+        try ParsedJSON.check(output) { report in
             let rows = report["rows"].map { Array($0.elements) } ?? []
             #expect(
                 rows.map { $0["request"]?.string } == [
@@ -78,7 +78,7 @@ import Testing
     @Test func `bench memory counts the bytes of devices, badges and held notifications`() throws {
         let (status, output) = try bench(["memory", "--count", "20000", "--json"])
         #expect(status == 0)
-        try Parsed.check(output) { report in
+        try ParsedJSON.check(output) { report in
             let rows = report["rows"].map { Array($0.elements) } ?? []
             #expect(rows.count == 3)
             for row in rows {
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a bench removes its folder`() throws {
+    @Test func `a bench removes its folder, and an invalid option gives exit status 64`() throws {
         let parent = FileManager.default.temporaryDirectory.appending(path: "bench-test-\(UUID())")
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: parent) }

@@ -5,7 +5,7 @@ import PipelineKit
 import Time
 
 /// A match stage that rejects some saved records, so that there are dead letters.
-struct PickyMatch: Stage {
+struct RejectingMatch: Stage {
     static let kind = MatchStage.kind
     static let writes = MatchStage.writes
     static let snapshotVersion = MatchStage.snapshotVersion
@@ -36,11 +36,11 @@ struct PickyMatch: Stage {
 }
 
 extension Registry {
-    /// The plugins of all simulations.
-    static let simulated = Registry.builtIns.with(PickyMatch.self)
+    /// Belfry's plugins, with ``RejectingMatch`` as the match stage.
+    static let simulated = Registry.builtIns.replacing(with: RejectingMatch.self)
 
-    /// The same plugins with one stage replaced.
-    func with<S: Stage>(_ stage: S.Type) -> Registry {
+    /// The same plugins, with `stage` in place of the stage of its kind.
+    func replacing<S: Stage>(with stage: S.Type) -> Registry {
         var registry = Registry()
         registry.register(stage)
         for (kind, type) in stages where kind != S.kind { registry.register(type) }

@@ -3,20 +3,20 @@ import Testing
 import ZeroMQ
 
 /// Tests a pipeline with two transports, one of which has an unresponsive server.
-@Suite(.serialized) struct MuteServers {
-    private static let conducts = [
+@Suite(.serialized) struct UnresponsiveServers {
+    private static let scripts = [
         #"{"streams":0}"#, #"{"script":[{"do":{"silence":true}}]}"#,
         #"{"script":[{"do":{"goaway":{"lastStream":"before"}}}]}"#,
     ]
 
     /// Forty windows have pushes for both servers. If each window waited for the unresponsive server, the test would
     /// exceed its time limit.
-    @Test(.full, .timeLimit(.minutes(5)), arguments: conducts)
-    func `an unresponsive server never stalls another transport`(_ conduct: String) async throws {
-        let (apns, mute) = (try await RunningAPNs(), try await RunningAPNs(script: conduct))
+    @Test(.full, .timeLimit(.minutes(5)), arguments: scripts)
+    func `an unresponsive server never stalls another transport`(_ script: String) async throws {
+        let (apns, unresponsive) = (try await RunningAPNs(), try await RunningAPNs(script: script))
         let problems = try await SocketThread.run(name: "faults") {
-            let pipeline = try LivePipeline(transport: apns.transport() + "\n      mute: " + mute.transport())
-            try pipeline.send([Notes.device("tablet", "01ff", transport: "mute")] + Notes.commands(1))
+            let pipeline = try LivePipeline(transport: apns.transport() + "\n      second: " + unresponsive.transport())
+            try pipeline.send([Notes.device("tablet", "01ff", transport: "second")] + Notes.commands(1))
             for number in 2...41 {
                 try pipeline.up.wait("\(number - 1) requests") { apns.accepted.count >= number - 1 }
                 try pipeline.send([Notes.note(number)], from: "note-\(number)")
@@ -25,7 +25,7 @@ import ZeroMQ
             return try pipeline.stop() + pipeline.problemsOfLogs()
         }
         try await apns.stop()
-        try await mute.stop()
-        #expect(problems == [] && mute.accepted.isEmpty)
+        try await unresponsive.stop()
+        #expect(problems == [] && unresponsive.accepted.isEmpty)
     }
 }

@@ -2,14 +2,15 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// One of Belfry's programs in a process of its own. Only one thread may use it.
-final class Spawned {
+/// A program in a process of its own, usually one of Belfry's. Only one thread may use it.
+final class SpawnedProgram {
     let pid: Int32
     /// The lines that the program and its children have written to standard error.
     private(set) var lines: [String] = []
     /// Whether standard error is closed, because the program and its children have ended.
     private(set) var isStandardErrorClosed = false
     private let errors: Int32
+    /// The beginning of a line whose end has not come yet.
     private var rest: [UInt8] = []
     private var status: Int32?
 
@@ -25,8 +26,8 @@ final class Spawned {
     /// - Parameter words: A program's path and its arguments.
     init(_ words: [String], output: String = "/dev/null", input: String? = "/dev/null") throws {
         Cost.spend(onProgram: words)
-        (pid, errors) = try Spawned.starting.withLock { _ in
-            try Spawned.spawn(words[0], Array(words.dropFirst()), output: output, input: input)
+        (pid, errors) = try SpawnedProgram.starting.withLock { _ in
+            try SpawnedProgram.spawn(words[0], Array(words.dropFirst()), output: output, input: input)
         }
     }
 
@@ -38,7 +39,7 @@ final class Spawned {
         _ path: String, _ arguments: [String], output: String, input: String?
     ) throws -> (pid: Int32, errors: Int32) {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw FaultError("no pipe: errno \(errno)") }
+        guard pipe(&ends) == 0 else { throw FaultError("cannot make a pipe: errno \(errno)") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -104,10 +105,12 @@ final class Spawned {
     /// Waits until the program and its children have ended.
     ///
     /// - Returns: The exit status, or 128 plus the signal's number.
-    func end(within limit: Duration = .seconds(60)) throws -> Int32 {
+    func waitUntilExit(within limit: Duration = .seconds(60)) throws -> Int32 {
         let stop = ContinuousClock.now + limit
         while !isStandardErrorClosed {
-            guard .now < stop else { throw FaultError("the program has not ended: \(lines.joined(separator: "\n"))") }
+            guard .now < stop else {
+                throw FaultError("the program has not ended within \(limit)\n\(lines.joined(separator: "\n"))")
+            }
             read(wait: .milliseconds(50))
         }
         return reap()

@@ -1,12 +1,13 @@
 import TestSupport
 
-/// The lines of one producer: subscriptions, devices and records of its own users, and some lines that the door rejects.
-struct Load {
+/// The lines of one producer: subscriptions, devices and records of its own users, and some lines that the door
+/// refuses.
+struct ProducerLoad {
     private(set) var lines: [String] = []
     /// The events that the log of changes must contain, in order.
-    private(set) var good: [String] = []
-    /// The numbers of the lines that the door rejects.
-    private(set) var bad: Set<Int> = []
+    private(set) var expectedEvents: [String] = []
+    /// The numbers of the lines that the door refuses.
+    private(set) var refusedLines: Set<Int> = []
     private var random: Seeded
     private let name: String
     private static let users = 3
@@ -15,7 +16,7 @@ struct Load {
     init(_ name: String, seed: UInt64, length: Int) {
         self.name = name
         random = Seeded(seed)
-        for user in 0..<Load.users {
+        for user in 0..<ProducerLoad.users {
             device(user)
             subscribe(user)
         }
@@ -23,21 +24,21 @@ struct Load {
     }
 
     /// The database of each subscription, by user and subscription ID.
-    private var homes: [String: String] = [:]
+    private var databases: [String: String] = [:]
 
     private static func line(_ type: String, _ rest: String) -> String { #"{"type":"\#(type)",\#(place),\#(rest)}"# }
 
     private mutating func add(_ type: String, _ rest: String) {
-        lines.append(Load.line(type, rest))
-        good.append(Load.line(type, rest))
+        lines.append(ProducerLoad.line(type, rest))
+        expectedEvents.append(ProducerLoad.line(type, rest))
     }
 
     private mutating func addSubscription(_ number: Int, _ database: String, _ rest: String) {
         let id = "s\(random.below(3))"
         let key = #""user":"\#(user(number))","subscriptionID":"\#(id)""#
-        // The same ID in another database replaces the subscription.
-        if let left = homes.updateValue(database, forKey: key), left != database {
-            good.append(Load.line("subscription.delete", #""database":"\#(left)",\#(key)"#))
+        // Before ingest saves an ID in another database, it deletes the subscription with this ID.
+        if let left = databases.updateValue(database, forKey: key), left != database {
+            expectedEvents.append(ProducerLoad.line("subscription.delete", #""database":"\#(left)",\#(key)"#))
         }
         add(
             "subscription.save",
@@ -46,19 +47,19 @@ struct Load {
 
     private mutating func unsubscribe(_ number: Int) {
         let key = #""user":"\#(user(number))","subscriptionID":"s\#(random.below(3))""#
-        if homes[key] == "private" { homes[key] = nil }
+        if databases[key] == "private" { databases[key] = nil }
         add("subscription.delete", #""database":"private",\#(key)"#)
     }
 
     private mutating func addRandomLine() {
-        let user = random.below(Load.users)
+        let user = random.below(ProducerLoad.users)
         switch random.below(24) {
         case 0: device(user)
         case 1: add("device.unregister", #""user":"\#(self.user(user))","device":"d\#(random.below(3))""#)
         case 2: subscribe(user)
         case 3: unsubscribe(user)
         case 4...6: add("record.delete", recordMembers(user, ""))
-        case 7: addRejectedLine()
+        case 7: addRefusedLine()
         case 8: badge(user)
         case 9: redrive(user)
         default: add("record.save", recordMembers(user, #","fields":{\#(fields())}"#))
@@ -67,9 +68,9 @@ struct Load {
 
     private func user(_ number: Int) -> String { "_\(name)u\(number)" }
 
-    private mutating func addRejectedLine() {
+    private mutating func addRefusedLine() {
         lines.append(random.isOneIn(2) ? "not json from \(name)" : #"{"type":"record.save","from":"\#(name)"}"#)
-        bad.insert(lines.count)
+        refusedLines.insert(lines.count)
     }
 
     private mutating func device(_ number: Int) {
@@ -88,7 +89,7 @@ struct Load {
         add(
             "push.redrive",
             #""user":"\#(name)","device":"d\#(random.below(3))","redriveOf":{"log":"pushes","sequence":\#(position)},"#
-                + #""push":{"type":"push","notificationID":"old \#(position)",\#(Load.place),"user":"\#(name)","#
+                + #""push":{"type":"push","notificationID":"old \#(position)",\#(ProducerLoad.place),"user":"\#(name)","#
                 + #""headers":{"apns-push-type":"alert"\#(collapse)},"payload":{"aps":{"alert":"Old"}},"causes":[]}"#)
     }
 

@@ -1,10 +1,10 @@
 import GRDB
 import GRDBSQLite
 
-/// A prepared statement. It binds JSON text and reads rows without making Swift strings, unlike GRDB's own calls.
+/// A prepared statement. It can bind JSON text and read rows without making Swift strings, which GRDB's own calls cannot.
 ///
-/// Belongs to one connection. A statement may not be run again while its rows are read.
-struct Prepared {
+/// A statement belongs to one connection. Do not run a statement again while its rows are being read.
+struct PreparedStatement {
     private let statement: Statement
 
     init(_ statement: Statement) { self.statement = statement }
@@ -63,7 +63,7 @@ struct Prepared {
     }
 }
 
-/// The present row of a statement. Valid until the statement's next row.
+/// The current row of a statement. Valid only during the call that gets it.
 struct SQLRow {
     fileprivate let handle: SQLiteStatement
 
@@ -87,5 +87,5 @@ struct SQLRow {
 
 extension Database {
     /// The statement, prepared once for each connection.
-    func prepared(_ sql: String) throws -> Prepared { Prepared(try cachedStatement(sql: sql)) }
+    func prepared(_ sql: String) throws -> PreparedStatement { PreparedStatement(try cachedStatement(sql: sql)) }
 }

@@ -7,13 +7,13 @@ import Time
 
 /// Feeds a fresh stage its upstream's log at the positions and times that its own log records. The stage's outputs must
 /// equal its log, byte for byte.
-struct Replayed {
+struct ReplayCheck {
     /// The first difference; nil if there is none.
     private(set) var difference: String?
 
-    init(_ stage: PipelineStage, _ type: any Stage.Type, from upstream: String, _ own: String) throws {
+    init(_ stage: PipelineStage, _ type: any Stage.Type, upstreamLog: String, ownLog: String) throws {
         func replay<S: Stage>(_ type: S.Type) throws -> String? {
-            var run = try Run<S>(stage, upstream, own)
+            var run = try Run<S>(stage, upstreamLog: upstreamLog, ownLog: ownLog)
             return try run.difference()
         }
         difference = try replay(type)
@@ -29,9 +29,9 @@ struct Replayed {
         private var header: BatchHeader?
         private var cursor: UInt64 = 0
         private let recorded: [UInt8]
-        private var answers = BatchAnswers(handsOut: true)
+        private var answers = BatchAnswers(leavesUnanswered: true)
 
-        init(_ stage: PipelineStage, _ upstream: String, _ own: String) throws {
+        init(_ stage: PipelineStage, upstreamLog upstream: String, ownLog own: String) throws {
             let (source, log) = (try EventLogs.summary(directory: upstream), try EventLogs.summary(directory: own))
             let context = StageContext(
                 log: log.identity, upstream: source.identity, upstreamName: source.name, registry: .builtIns)
@@ -50,57 +50,57 @@ struct Replayed {
         }
 
         mutating func difference() throws -> String? {
-            try next()
+            try readNextBatch()
             let reader = try EventLogReader(directory: upstream, from: .beginning)
             while let batch = try reader.next() {
                 var sequence = batch.header.firstSequence
                 for line in Lines(batch.body) {
                     try endBatches(before: sequence)
-                    serve(through: batch.header.now)
+                    wakeStage(through: batch.header.now)
                     let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
                     clock.receive(event, at: batch.header.now, into: &out)
-                    answer()
+                    answerDeliveries()
                     sequence += 1
                 }
             }
             try endBatches(before: .max)
-            return found(Array(out.lines))
+            return firstDifference(of: Array(out.lines))
         }
 
         /// Ends each batch whose events were all fed: advances to the batch's time and gives its remaining answers.
         private mutating func endBatches(before sequence: UInt64) throws {
             while let moment = header?.now, cursor < sequence {
-                serve(through: moment)
+                wakeStage(through: moment)
                 clock.advance(to: moment, into: &out)
-                for answer in answers.takeRest() { clock.receive(answer, into: &out) }
-                try next()
+                for answer in answers.takeLaterAnswers() { clock.receive(answer, into: &out) }
+                try readNextBatch()
             }
         }
 
-        private mutating func serve(through moment: Instant) {
+        private mutating func wakeStage(through moment: Instant) {
             while let deadline = clock.stage.deadline, deadline <= max(moment, clock.now) {
                 clock.serveNext(into: &out)
-                answer()
+                answerDeliveries()
             }
         }
 
-        private mutating func next() throws {
+        private mutating func readNextBatch() throws {
             let batch = try batches.next()
             header = batch?.header
             answers = BatchAnswers(
                 batch.map { RecordedAnswers(of: S.self).read($0) } ?? [],
-                handsOut: header?.cursor.hasUnansweredPushes ?? true)
+                leavesUnanswered: header?.cursor.hasUnansweredPushes ?? true)
             if let position = header?.cursor.positions[upstreamName] { cursor = position }
         }
 
-        private mutating func answer() {
+        private mutating func answerDeliveries() {
             _ = out.takeRejections()
             for delivery in out.takeDeliveries() {
-                if let answer = answers.atOnce(delivery.id) { clock.receive(answer, into: &out) }
+                if let answer = answers.takeImmediateAnswer(to: delivery.id) { clock.receive(answer, into: &out) }
             }
         }
 
-        private func found(_ replayed: [UInt8]) -> String? {
+        private func firstDifference(of replayed: [UInt8]) -> String? {
             guard replayed != recorded else { return nil }
             let (replayed, recorded) = (replayed.split(separator: 0x0A), recorded.split(separator: 0x0A))
             let place =

@@ -1,5 +1,5 @@
 /// Remembers at most ``countMax`` keys, and at least the newest half of that number.
-package struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let countMax: Int
     private var newer: [Key: Value] = [:]
     private var older: [Key: Value] = [:]

@@ -3,8 +3,9 @@ import JSON
 import PipelineKit
 
 /// Reads the names of fields in a subscription's `notificationInfo`.
-enum NotificationInfo {
-    /// The fields that matches copy: localization arguments, then desired keys, each name once.
+enum NotificationInfoReader {
+    /// The fields that a match copies from the record: first the localization arguments, then the desired keys. Each
+    /// field is listed once.
     static func copiedFields(_ info: JSONValue) throws(Rejection) -> [NotificationInfos.CopiedField] {
         var copied: [NotificationInfos.CopiedField] = []
         var seen: Set<[UInt8]> = []
@@ -24,8 +25,9 @@ enum NotificationInfo {
         guard let list = info.given(key) else { return [] }
         let names = list.elements.compactMap(\.string)
         guard list.isArray, names.count == list.count else {
+            let found = list.isArray ? "contains a value that is not a string" : "is \(list.kindName)"
             throw Rejection(
-                code: "field.invalid", reason: "\(key) must be a list of field names",
+                code: "field.invalid", reason: "\(key) \(found): it must be an array of field names",
                 path: "subscription.notificationInfo.\(key)")
         }
         return names

@@ -1,22 +1,24 @@
 import Foundation
 import FoundationNetworking
 
-/// The courier's inboxes over HTTP. The inbox of a user contains the user's notifications, not truncated. Each courier
-/// token of the user opens the inbox.
-struct CourierInbox: Sendable {
+/// Reads the inboxes of the courier over HTTP, and marks notifications as read.
+///
+/// The inbox of a user contains the user's whole notifications, without the cuts that APNs' 4,096 bytes make. Each
+/// courier token of the user opens the inbox.
+struct CourierInboxClient: Sendable {
     enum Answer: Sendable {
         /// The body of an answer with the status 200.
         case body([UInt8])
         /// The courier does not know the token, or does not know it yet.
-        case unknownToken
+        case unknownCourierToken
         /// The change token belongs to another log, or is ahead of the courier's log.
-        case expired
-        /// The courier does not answer the request. `retryAfter` is in seconds; nil if the courier does not say when to
-        /// retry.
+        case changeTokenExpired
+        /// The courier cannot be reached, or it answered with another status, such as 503. `retryAfter`: the seconds of
+        /// the answer's Retry-After; nil without this header.
         case unavailable(retryAfter: Int?)
     }
 
-    // RFC 9110, sections 15.5.4, 15.5.11: the courier's answers to an unknown token and to an expired change token.
+    // RFC 9110, sections 15.5.4, 15.5.11: the courier's answers to an unknown courier token and to an expired change token.
     private static let (forbidden, gone) = (403, 410)
     private static let timeout: TimeInterval = 10
 
@@ -29,8 +31,8 @@ struct CourierInbox: Sendable {
     /// The notifications that came or were read since `changeToken`.
     ///
     /// - Parameter changeToken: Nil for all notifications.
-    func changes(of token: String, since changeToken: String?, limit: Int) async -> Answer {
-        guard var components = URLComponents(string: "\(address)/courier/\(token)/notifications") else {
+    func changes(of courierToken: String, since changeToken: String?, limit: Int) async -> Answer {
+        guard var components = URLComponents(string: "\(address)/courier/\(courierToken)/notifications") else {
             return .unavailable(retryAfter: nil)
         }
         components.queryItems =
@@ -40,8 +42,8 @@ struct CourierInbox: Sendable {
     }
 
     /// - Parameter body: `{"notificationIDs":[…]}`.
-    func markRead(of token: String, _ body: [UInt8]) async -> Answer {
-        var request = URL(string: "\(address)/courier/\(token)/read").map { URLRequest(url: $0) }
+    func markRead(of courierToken: String, _ body: [UInt8]) async -> Answer {
+        var request = URL(string: "\(address)/courier/\(courierToken)/read").map { URLRequest(url: $0) }
         request?.httpMethod = "POST"
         request?.httpBody = Data(body)
         return await answer(to: request)
@@ -55,8 +57,8 @@ struct CourierInbox: Sendable {
             let answer = response as? HTTPURLResponse
             switch answer?.statusCode {
             case 200: return .body(Array(data))
-            case Self.forbidden: return .unknownToken
-            case Self.gone: return .expired
+            case Self.forbidden: return .unknownCourierToken
+            case Self.gone: return .changeTokenExpired
             default:
                 return .unavailable(retryAfter: answer?.value(forHTTPHeaderField: "retry-after").flatMap { Int($0) })
             }

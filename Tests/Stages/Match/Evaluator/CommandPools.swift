@@ -1,42 +1,44 @@
 import TestSupport
 
-/// The values for random commands: small pools, so that subscriptions and changes match often.
-struct World: Sendable {
+/// The values of random commands. The pools are small, so that subscriptions and changes match often.
+struct CommandPools: Sendable {
     var containers = ["iCloud.c", "iCloud.c", "iCloud.c", "iCloud.c", "iCloud.other"]
     var environments = ["production", "production", "production", "production", "development"]
     var databases = ["public", "public", "private", "shared"]
     var users = ["_a", "_a", "_b"]
     var types = ["Note", "Note", "Task"]
     var zones = ["_defaultZone", "Y", "Z"]
-    var kinds = ["query", "query", "query", "query", "query", "zone", "database", "zoneWide"]
+    var subscriptionKinds = ["query", "query", "query", "query", "query", "zone", "database", "zoneWide"]
     /// The number of subscription IDs. If there are few, a save often replaces an earlier subscription.
     var ids = 30
-    /// On average, one of this many queries has no clause.
-    var emptyQueries = 12
+    /// One of this many queries, on average, has no clause.
+    var queriesPerEmptyQuery = 12
 
-    /// A world with several scopes, record types and zones.
-    static let wide = World()
+    /// Pools with several scopes, record types and zones.
+    static let wide = CommandPools()
 
-    /// A world with one scope and one record type, so that the index has long lists.
-    static let crowded = World(
+    /// Pools with one scope and one record type, so that the index has long lists.
+    static let crowded = CommandPools(
         containers: ["iCloud.c"], environments: ["production"], databases: ["public"], types: ["Note"],
-        zones: ["_defaultZone"], kinds: ["query"], ids: 400, emptyQueries: 200)
+        zones: ["_defaultZone"], subscriptionKinds: ["query"], ids: 400, queriesPerEmptyQuery: 200)
 }
 
-/// A field of subscriptions and records with its possible values as JSON.
-struct FieldPool {
+/// A field of random subscriptions and records. The lists below have the possible values of each kind.
+struct RandomField {
     enum Kind { case texts, numbers, bytes, references, places, assets, textLists, numberLists, referenceLists }
 
     let name: String
     let kind: Kind
 
+    /// All fields. A field that is listed twice is drawn twice as often.
     static let all = [
-        FieldPool(name: "s", kind: .texts), FieldPool(name: "s", kind: .texts), FieldPool(name: "t", kind: .texts),
-        FieldPool(name: "n", kind: .numbers), FieldPool(name: "n", kind: .numbers),
-        FieldPool(name: "m", kind: .numbers), FieldPool(name: "b", kind: .bytes),
-        FieldPool(name: "r", kind: .references), FieldPool(name: "p", kind: .places),
-        FieldPool(name: "f", kind: .assets), FieldPool(name: "ls", kind: .textLists),
-        FieldPool(name: "ln", kind: .numberLists), FieldPool(name: "lr", kind: .referenceLists),
+        RandomField(name: "s", kind: .texts), RandomField(name: "s", kind: .texts),
+        RandomField(name: "t", kind: .texts),
+        RandomField(name: "n", kind: .numbers), RandomField(name: "n", kind: .numbers),
+        RandomField(name: "m", kind: .numbers), RandomField(name: "b", kind: .bytes),
+        RandomField(name: "r", kind: .references), RandomField(name: "p", kind: .places),
+        RandomField(name: "f", kind: .assets), RandomField(name: "ls", kind: .textLists),
+        RandomField(name: "ln", kind: .numberLists), RandomField(name: "lr", kind: .referenceLists),
     ]
 
     static let texts = [
@@ -53,7 +55,8 @@ struct FieldPool {
         (0, 179.999), (0, -179.999), (45, -180), (45, 180), (-33.9, 151.2),
     ]
 
-    /// A field dictionary. A few dictionaries have the type of another field, an unknown type or no value.
+    /// A field as JSON. A few fields are invalid: no value, a null or Boolean value, or a number instead of a
+    /// dictionary. A few others have the value and type of another kind of field, or bytes with the type STRING.
     static func field(of kind: Kind, _ random: inout Seeded) -> String {
         if random.isOneIn(40) { return random.one(of: [#"{"value":null}"#, "{}", "7", #"{"value":true}"#]) }
         let kind = random.isOneIn(15) ? random.one(of: all).kind : kind

@@ -5,15 +5,15 @@ extension RecordWriter {
     /// The largest number of indexes in one store.
     private static let indexesMax = 10_000
 
-    /// Does a part of the work in the background: builds indexes that queries asked for, and removes the rows of
-    /// deleted zones and of deletions that ``forget(before:)`` released. Call it again, between events, as long as it
-    /// returns true.
+    /// Does a part of the work that no event needs: builds indexes that queries asked for, and removes the rows of
+    /// deleted zones and of deletions that ``forget(before:)`` released. Call the function again, between events, as long
+    /// as it returns true.
     ///
-    /// - Parameter rowsMax: How many rows one call reads or removes, which limits the time that it takes.
+    /// - Parameter rowsMax: How many rows one call reads or removes, which limits the time of the call.
     /// - Returns: Whether more work may be left.
     @discardableResult
-    package func work(rowsMax: Int = 1_000) throws(RecordStoreError) -> Bool {
-        let wanted = store.wanted.withLock { wanted in
+    package func doMaintenance(rowsMax: Int = 1_000) throws(RecordStoreError) -> Bool {
+        let wanted = store.wantedIndexes.withLock { wanted in
             defer { wanted = [] }
             return wanted
         }
@@ -25,7 +25,7 @@ extension RecordWriter {
         }
     }
 
-    /// Releases deletions before a sequence, so that older change tokens expire. ``work(rowsMax:)`` removes their rows.
+    /// Releases deletions before a sequence, so that older change tokens expire. ``doMaintenance(rowsMax:)`` removes their rows.
     package func forget(before sequence: UInt64) throws(RecordStoreError) {
         try transaction { db in
             let applied = try Facts.number(.applied, db)
@@ -36,6 +36,7 @@ extension RecordWriter {
 
     // MARK: Indexes
 
+    /// Adds empty indexes, up to the largest number.
     private func add(_ wanted: Set<FieldIndex>, _ db: Database) throws {
         guard !wanted.isEmpty else { return }
         for index in wanted.prefix(RecordWriter.indexesMax - lists.count) {
@@ -59,7 +60,7 @@ extension RecordWriter {
             """
         ).each([.int(list.index.zone), .text(list.index.type), .int(last), .int(Int64(rowsMax))]) { row in
             let record = RecordRow(row: row)
-            let key = OrderKey.of(list.index.subject, try oldParser.parse(record.fields), record.system)
+            let key = OrderKey.of(list.index.subject, try oldFieldsParser.parse(record.fields), record.system)
             try add.run(list.entry(key, record.id))
             (last, count) = (record.id, count + 1)
             return true
@@ -71,7 +72,7 @@ extension RecordWriter {
         return true
     }
 
-    // MARK: What was deleted
+    // MARK: Deletions
 
     private func removeDeletedZone(_ rowsMax: Int, _ db: Database) throws -> Bool {
         let floor = try Facts.number(.floor, db)

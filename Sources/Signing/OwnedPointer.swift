@@ -1,5 +1,5 @@
-/// Owns a libcrypto pointer and frees it with the last reference.
-final class Owned {
+/// Owns a libcrypto object, and frees that object when the last reference to the owner is released.
+final class OwnedPointer {
     private let pointer: OpaquePointer
     private let free: (OpaquePointer?) -> Void
 
@@ -23,12 +23,12 @@ final class Owned {
 
 /// A complete key or certificate, which any number of threads may use.
 ///
-/// `@unchecked`, because the compiler does not see that the object never changes again. libcrypto locks the caches inside
-/// it (openssl-threads(7)).
-struct Frozen: @unchecked Sendable {
-    private let owned: Owned
+/// `@unchecked`, because the compiler does not see that the object never changes again. libcrypto locks the caches
+/// inside it (openssl-threads(7)).
+struct ImmutableObject: @unchecked Sendable {
+    private let owned: OwnedPointer
 
-    init(_ owned: Owned) { self.owned = owned }
+    init(_ owned: OwnedPointer) { self.owned = owned }
 
     /// Calls `body` with the pointer. `body` must not change the object.
     func with<Result, Failure: Error>(

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Reads and writes the files of the server's folder.
-enum SecretFile {
+enum CredentialFile {
     static func read(_ path: String) throws(StartError) -> String? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         do { return try String(contentsOfFile: path, encoding: .utf8) } catch {

@@ -1,7 +1,7 @@
 import JSON
 
 /// The members of an output line that the tests need.
-struct Parsed {
+struct OutputLine {
     var change = 0
     var causes: [Int] = []
     private(set) var collapseID = "?"

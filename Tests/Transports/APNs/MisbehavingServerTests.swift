@@ -7,7 +7,7 @@ import Testing
 
 /// Tests servers that accept connections and then misbehave. After the first window, each window may last an hour. If
 /// a later window waited for the server, the test would exceed its time limit.
-@Suite(.timeLimit(.minutes(5))) struct MuteServers {
+@Suite(.timeLimit(.minutes(5))) struct MisbehavingServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
     @Test(arguments: bad)
@@ -16,9 +16,9 @@ import Testing
     {
         let dialing = Dialing(
             deadline: .milliseconds(300), firstWait: .milliseconds(10), longestWait: .milliseconds(50))
-        try await Self.with(conduct, dialing, "timeout: 500ms") { transport, server, patience in
+        try await Self.with(conduct, dialing, "timeout: 500ms") { transport, server, windowLength in
             var reported = await transport.deliver([apnsPush(1)])
-            patience.value = .seconds(3_600)
+            windowLength.value = .seconds(3_600)
             for _ in 1...20 {
                 #expect(reported[0].outcome == .deferred, "\(reported)")
                 reported = await transport.deliver([apnsPush(1)])
@@ -30,7 +30,7 @@ import Testing
                 reported = await transport.deliver([apnsPush(1)])
             }
             #expect(reported[0].outcome == .accepted)
-            patience.value = .milliseconds(1)
+            windowLength.value = .milliseconds(1)
         }
     }
 
@@ -38,7 +38,7 @@ import Testing
     func `after a connection on which no push was accepted, the pool waits`(_ conduct: RawServer.Conduct) async throws {
         var dialing = Dialing.never
         dialing.deadline = .milliseconds(100)
-        try await Self.with(conduct, dialing) { transport, server, patience in
+        try await Self.with(conduct, dialing) { transport, server, windowLength in
             var failures = 0
             while failures == 0, !Task.isCancelled {
                 _ = await transport.deliver([apnsPush(1)])
@@ -58,7 +58,7 @@ import Testing
     {
         var dialing = Dialing.never
         dialing.deadline = .milliseconds(100)
-        try await Self.with(conduct, dialing) { transport, server, patience in
+        try await Self.with(conduct, dialing) { transport, server, windowLength in
             while try await transport.onPool(\.state.dialFailures) == 0, !Task.isCancelled {
                 _ = await transport.deliver([apnsPush(1)])
             }
@@ -74,7 +74,7 @@ import Testing
         dialing.deadline = .milliseconds(100)
         let transport = try APNsRig.transport(
             to: server.port, in: folder.path, "proxy: http://127.0.0.1:\(server.port)",
-            patience: TestPatience(.milliseconds(100)), dialing: dialing)
+            windowLength: TestWindowLength(.milliseconds(100)), dialing: dialing)
         try await transport.open()
         while try await transport.onPool(\.state.dialFailures) == 0, !Task.isCancelled {
             _ = await transport.deliver([apnsPush(1)])
@@ -87,15 +87,15 @@ import Testing
 
     private static func with(
         _ conduct: RawServer.Conduct, _ dialing: Dialing, _ settings: String = "",
-        _ body: (APNsTransport, RawServer, TestPatience) async throws -> Void
+        _ body: (APNsTransport, RawServer, TestWindowLength) async throws -> Void
     ) async throws {
         let folder = try Folder()
         let server = try await RawServer(conduct, in: folder.path)
-        let patience = TestPatience(.milliseconds(100))
+        let windowLength = TestWindowLength(.milliseconds(100))
         let transport = try APNsRig.transport(
-            to: server.port, in: folder.path, settings, patience: patience, dialing: dialing)
+            to: server.port, in: folder.path, settings, windowLength: windowLength, dialing: dialing)
         try await transport.open()
-        try await body(transport, server, patience)
+        try await body(transport, server, windowLength)
         await transport.close()
         try await server.stop()
     }
@@ -109,6 +109,6 @@ extension APNsTransport {
     }
 
     fileprivate func endConnections() async throws {
-        try await onPool { for connection in $0.connections.values { connection.end() } }
+        try await onPool { for connection in $0.connections.values { connection.close() } }
     }
 }
