@@ -33,7 +33,7 @@ package final class APNsTransport: ContinuousTransport {
         var routes: [AppRoute]
         var pools: [PoolPlan.Identity: PoolOnLoop]
         var plans: PoolPlans
-        /// Pools that no app uses any more but that still have pushes in flight.
+        /// Pools that no app uses any more. A call of ``take(_:answered:)`` removes those without held pushes.
         var retired: [PoolOnLoop] = []
         /// The calls of ``take(_:answered:)`` that wait for their turn: the newest call, and their number. Each call
         /// first asks the retired pools which pushes they have in flight.
@@ -230,14 +230,15 @@ package final class APNsTransport: ContinuousTransport {
         }
     }
 
-    /// The retired pools that still have pushes in flight, or answers that nobody has collected. Closes the others.
+    /// The retired pools with pushes that have not ended, or with answers that nobody has collected. Closes the other
+    /// retired pools.
     private func retiredPools() async -> [RetiredPool] {
         let retired = state.withLock { $0.work?.retired } ?? []
         guard !retired.isEmpty else { return [] }
         var busy: [RetiredPool] = []
         for pool in retired {
             let held = await pool.held()
-            if held.pushes.isEmpty {
+            if held.pushes.isEmpty, !held.hasRequests {
                 pool.run { $0.close() }
             } else {
                 busy.append(RetiredPool(pool: pool, held: held))

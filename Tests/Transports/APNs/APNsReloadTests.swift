@@ -48,6 +48,19 @@ import Testing
         }
     }
 
+    @Test func `a push whose first window is open stays in flight while its app changes to another key`() async throws {
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
+            let slow = apnsPush(10, token: "aa")
+            async let answer = rig.deliver(slow)
+            while rig.apns.receivedCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            try await rig.change(to: .notes(Self.other))
+            for push in 20..<22 { #expect(await rig.deliver(apnsPush(UInt64(push)))[0].outcome == .accepted) }
+            let reported = await answer[0]
+            #expect(reported.outcome == .accepted && reported.attempts == 1 && !reported.mayRepeat, "\(reported)")
+            #expect(rig.apns.received.allSatisfy { !$0.isRepeat })
+        }
+    }
+
     @Test func `no push overtakes a push that is in flight under the former key`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)

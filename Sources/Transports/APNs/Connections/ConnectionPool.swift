@@ -25,10 +25,13 @@ final class ConnectionPool {
     private static let tickInterval = TimeAmount.milliseconds(100)
 
     struct HeldPushes: Sendable {
-        /// Pushes that the pool has in flight, or whose answers nobody has collected.
+        /// Pushes that the pool reported as still in flight, and whose final answers the stage has not collected by
+        /// passing the pushes again.
         var pushes: Set<Delivery.ID> = []
         /// The order keys of pushes that have not ended, see ``APNsPush/orderKey``.
         var orderKeys: Set<[UInt8]> = []
+        /// Whether the pool has pushes that have not ended.
+        var hasRequests = false
     }
 
     init(_ plan: PoolPlan, _ loop: any EventLoop, _ surroundings: Surroundings, _ allowance: Allowance) {
@@ -42,15 +45,15 @@ final class ConnectionPool {
 
     // MARK: Events
 
-    /// Sends pushes. Each push gets one answer. If this answer says that the push is still in flight, a second one
-    /// follows.
+    /// Sends pushes. Each push gets one answer, and sometimes a second one:
+    /// see ``PoolState/add(_:_:windowLength:at:)``.
     func send(_ pushes: [APNsPush], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         beginTicks()
         tell { $0.add(pushes, answered, windowLength: surroundings.windowLength(), at: $1) }
     }
 
-    /// Answers pushes that this pool got before. A push that the pool no longer has is deferred, and another pool sends
-    /// it.
+    /// Answers pushes that this pool got before. A push that the pool no longer has is deferred. When the stage passes
+    /// this push again, another pool sends it.
     func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         tell { $0.join(ids, answered, windowLength: surroundings.windowLength(), at: $1) }
     }
@@ -63,7 +66,8 @@ final class ConnectionPool {
         tell { $0.use(new.options(surroundings), renewsConnections: renewsConnections, at: $1) }
     }
 
-    /// Sends no more pushes, because no app uses the pool any more. Pushes in flight are still answered.
+    /// Sends no more pushes, because no app uses the pool any more. Waiting pushes are deferred. Pushes in flight are
+    /// still answered.
     func retire() { tell { $0.retire(at: $1) } }
 
     /// Closes the connections. Unanswered pushes are deferred.
@@ -74,7 +78,9 @@ final class ConnectionPool {
     }
 
     var held: HeldPushes {
-        HeldPushes(pushes: Set(state.late.keys).union(state.lateAnswers.keys), orderKeys: Set(state.queues.keys))
+        HeldPushes(
+            pushes: Set(state.late.keys).union(state.lateAnswers.keys), orderKeys: Set(state.queues.keys),
+            hasRequests: !state.requests.isEmpty)
     }
 
     private func beginTicks() {

@@ -4,6 +4,7 @@ struct Slots<Element> {
     private var free: [Int] = []
 
     var indices: Range<Int> { items.indices }
+    var isEmpty: Bool { items.count == free.count }
 
     @inline(__always)
     subscript(index: Int) -> Element? {
