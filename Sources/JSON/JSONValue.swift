@@ -1,7 +1,7 @@
 /// A view of one value in a parsed text. It decodes and copies only on demand.
 ///
-/// The view is valid while the text is valid, until the parser reads the next text. The compiler does not check that,
-/// because arrays, `for` loops and `map` need `Escapable` values. Stages get the checked ``JSONView``.
+/// The view is valid as long as the text is valid and the parser has not begun another text. The compiler does not
+/// check that, because arrays, `for` loops and `map` need `Escapable` values. Stages get the checked ``JSONView``.
 @usableFromInline @safe package struct JSONValue {
     /// The kind of a value, by its first byte.
     @usableFromInline package enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
@@ -112,7 +112,7 @@ extension JSONValue {
 
     @inlinable
     @inline(__always)
-    func equals(_ utf8: UnsafeRawBufferPointer) -> Bool {
+    package func equals(_ utf8: UnsafeRawBufferPointer) -> Bool {
         let node = node
         guard node.isPlainString else { return unsafe equalsDecoded(utf8) }
         guard node.length - 2 == utf8.count else { return false }

@@ -3,11 +3,11 @@ import JSON
 import PipelineKit
 import Time
 
-/// A registration of a device. Millions of them are in memory, so a device shares with other devices what it can.
+/// A registration of a device. Millions of registrations are in memory, so the devices of an app share a
+/// ``RegisteredApp``.
 ///
 /// A new registration makes a new object. Pushes in flight keep the old object.
 final class Device: Sendable {
-    let name: String
     let registeredApp: RegisteredApp
     /// When the device was registered.
     let registered: Instant
@@ -17,20 +17,22 @@ final class Device: Sendable {
     let number: UInt64
     /// A hash of ``owner``.
     let ownerHash: Int
-    /// The user's name, then the token.
+    /// The names of the user and the device, then the token.
     private let bytes: [UInt8]
-    private let tokenStart: Int
+    private let nameStart: UInt32
+    private let tokenStart: UInt32
 
     init(_ registration: Registration, at time: Instant, _ registeredApp: RegisteredApp) {
         registered = time
         self.registeredApp = registeredApp
-        name = registration.device.name
         salt = FNV.hash(registration.device.name.utf8)
         number = FNV.hash(registration.device.user + registration.device.name.utf8)
         ownerHash = Device.hash(ofOwner: registration.device.user)
         let user = registration.device.user.dropFirst(registeredApp.ownerPrefix.count).dropLast()
-        tokenStart = user.count
-        bytes = Array(user) + registration.token.utf8
+        let name = registration.device.name.utf8
+        nameStart = UInt32(user.count)
+        tokenStart = UInt32(user.count + name.count)
+        bytes = Array(user) + name + registration.token.utf8
     }
 
     static func hash(ofOwner key: [UInt8]) -> Int {
@@ -46,8 +48,10 @@ final class Device: Sendable {
     var topic: String? { app.topic }
     /// The index of the app in ``Apps``.
     var appIndex: Int { registeredApp.index }
-    private var user: ArraySlice<UInt8> { bytes[..<tokenStart] }
-    private var tokenBytes: ArraySlice<UInt8> { bytes[tokenStart...] }
+    private var user: ArraySlice<UInt8> { bytes[..<Int(nameStart)] }
+    private var nameBytes: ArraySlice<UInt8> { bytes[Int(nameStart)..<Int(tokenStart)] }
+    private var tokenBytes: ArraySlice<UInt8> { bytes[Int(tokenStart)...] }
+    var name: String { String(decoding: nameBytes, as: UTF8.self) }
     var token: String { String(decoding: tokenBytes, as: UTF8.self) }
     /// A key that consists of container, environment and user.
     var owner: [UInt8] { registeredApp.ownerPrefix + user + [0] }
@@ -55,7 +59,7 @@ final class Device: Sendable {
     /// - Parameter key: See ``owner``.
     func isOwned(by key: [UInt8]) -> Bool {
         let prefix = registeredApp.ownerPrefix
-        return key.count == prefix.count + tokenStart + 1 && key.starts(with: prefix)
+        return key.count == prefix.count + user.count + 1 && key.starts(with: prefix)
             && key[prefix.count...].starts(with: user)
     }
 
@@ -73,17 +77,19 @@ final class Device: Sendable {
     /// Feeds the hash of the device's address.
     func hashAddress(into hasher: inout Hasher) {
         hasher.combine(registeredApp.index)
-        bytes.withUnsafeBytes { hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[tokenStart...])) }
+        tokenBytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
     /// Compares names byte by byte: two encodings of an accented letter are two names.
-    func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
+    func isNamed(_ other: String) -> Bool { nameBytes.elementsEqual(other.utf8) }
+
+    func isNamed(_ other: JSONValue) -> Bool { nameBytes.withUnsafeBytes { other.equals($0) } }
 
     /// Whether both are the same registration.
     func isSame(as other: Device) -> Bool {
         self === other
             || registered == other.registered && hasSameAddress(as: other) && hasSameOwner(as: other)
-                && isNamed(other.name)
+                && nameBytes == other.nameBytes
     }
 
     /// Whether both have a topic, and the topics differ.
@@ -93,16 +99,16 @@ final class Device: Sendable {
     }
 
     /// A key that all pushes to this device with the collapse ID share.
-    func collapseKey(_ collapseID: [UInt8]) -> [UInt8] { owner + name.utf8 + [0] + collapseID }
+    func collapseKey(_ collapseID: [UInt8]) -> [UInt8] { owner + nameBytes + [0] + collapseID }
 
     /// About the size of the device's members in a push.
-    var textBytes: Int { name.utf8.count + bytes.count + registeredApp.textBytes + 32 }
+    var textBytes: Int { bytes.count + registeredApp.textBytes + 32 }
 
     /// Appends `,"device":…,"transport":…`.
     @inline(__always)
     func writeName(to buffer: inout ByteBuffer) {
         buffer.append(member: .device)
-        buffer.appendJSON(name)
+        nameBytes.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
         registeredApp.transportMember.withUnsafeBytes { buffer.append($0) }
     }
 
@@ -111,7 +117,7 @@ final class Device: Sendable {
     func writeNameAndToken(to buffer: inout ByteBuffer) {
         writeName(to: &buffer)
         buffer.append(member: .token)
-        bytes.withUnsafeBytes { buffer.appendJSON(utf8: UnsafeRawBufferPointer(rebasing: $0[tokenStart...])) }
+        tokenBytes.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
     }
 
     /// Appends `,"apns-topic":…` if there is a topic.

@@ -29,7 +29,8 @@ struct DeviceRegistry {
 
     /// The current registration of the device; nil if the device is no longer registered.
     func current(_ device: Device) -> Device? {
-        byUser.firstIndex(of: .one(device)).flatMap { byUser[$0].first { $0.isNamed(device.name) } }
+        let name = device.name
+        return byUser.firstIndex(of: .one(device)).flatMap { byUser[$0].first { $0.isNamed(name) } }
     }
 
     /// Registers a device. The registration replaces the user's device of the same name, and the device with the same
@@ -102,10 +103,10 @@ private struct AddressedDevice: Hashable {
 
 /// The devices of one user, sorted by the bytes of their names. Equal to other devices of the same user.
 ///
-/// Most users have one device or two, so it takes only the space of a reference.
+/// Most users have one device or two, so the value takes only the space of a reference.
 enum UserDevices: Hashable, RandomAccessCollection {
     case one(Device)
-    /// Any number of devices; none only while the user's first device is registered.
+    /// Any number of devices. Empty for a user without devices; ``DeviceRegistry`` does not store an empty value.
     case several([Device])
     /// Not devices, but the key of the user whose devices are looked for; see ``Device/owner``.
     case wanted(key: [UInt8])

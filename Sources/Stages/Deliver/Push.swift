@@ -37,7 +37,7 @@ struct Push: ~Escapable {
     }
 
     /// Whether the device made the change. Such a device gets no push.
-    func isFrom(_ device: Device) -> Bool { origin?.equals(device.name) ?? false }
+    func isFrom(_ device: Device) -> Bool { origin.map { device.isNamed($0) } ?? false }
 
     func payload(for device: Device) -> JSONValue {
         guard let payloadByTopic, let topic = device.topic else { return payload }
