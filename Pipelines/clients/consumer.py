@@ -5,7 +5,8 @@
     consumer.py tcp://10.0.0.7:7412 match.position --key screen.key --server-key KEY
 
 Each event is a line {"sequence":17,"event":{...}}. The position file has the last sequence printed; without the file
-the consumer begins after --after. Killed before it writes the position, it prints the events of one batch again.
+the consumer begins after --after. If it is killed before it writes the position, it later prints the events of one
+batch again.
 Exit status: 0 after SIGTERM, SIGINT or --limit events; 1 if the link answers with an error, belongs to another log, or
 rejects the key.
 The page "Wire protocol" of the manual describes the frames.

@@ -1,2 +1,2 @@
-// Like CloudKit, so that a file that imports BelfryClient also has Foundation.
+// A file that imports BelfryClient also has Foundation, as a file that imports CloudKit does.
 @_exported import Foundation

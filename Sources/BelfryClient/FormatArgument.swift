@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Makes a value usable as a `%@` argument of `String(format:)`, where Foundation on Linux accepts only its own classes.
+/// Makes a value usable as a `%@` argument of `String(format:)`, for which Foundation on Linux accepts only its own
+/// classes.
 ///
-/// Keeps the strings alive, because `String(format:)` does not.
+/// Keeps the strings in memory, because `String(format:)` does not.
 final class FormatArgument: Sendable {
     private let strings = Mutex<[NSString]>([])
 

@@ -1,6 +1,6 @@
 // `@unchecked` is safe: these classes store only `let` properties, which are Sendable values, a `Mutex`, or a predicate
-// that never changes. Swift checks this only for final classes. These classes are open like CloudKit's, so that apps may
-// subclass them.
+// that never changes. Swift checks this only for final classes. These classes are open like CloudKit's, so that apps
+// may subclass them.
 
 extension CKSubscription: @unchecked Sendable {}
 extension CKQuerySubscription: @unchecked Sendable {}

@@ -10,8 +10,8 @@ package enum NotificationInfo {
     private static let collapseIDs = NotificationProperty.all(of: .collapseID).map(\.name)
     private static let keys = NotificationProperty.allCases.map(\.name)
 
-    /// - Throws: `member.kind`, `member.unknown`, `member.conflict` or `name.*`; `notification.desired_keys` for a fourth
-    ///   or repeated key; `notification.arguments` for too many arguments.
+    /// - Throws: `member.kind`, `member.unknown`, `member.conflict` or `name.*`; `notification.desired_keys` for a
+    ///   fourth or repeated key; `notification.arguments` for too many arguments.
     package static func check(_ json: JSONValue) throws(ModelError) {
         try json.expectObject("notificationInfo")
         try json.expectKeys(keys, of: "notificationInfo")

@@ -3,7 +3,8 @@ import JSON
 
 /// A view of a checked record dictionary.
 ///
-/// Members that Belfry does not use (`recordChangeTag`, `created`, …) are accepted, because CloudKit's answers have them.
+/// Members that this check does not read (`recordChangeTag`, `created`, …) are accepted, because CloudKit's answers
+/// have them.
 package struct Record {
     package let recordName: JSONValue
     /// Nil only if `needsType` is false: CloudKit may name an existing record without its type.

@@ -1,4 +1,5 @@
-/// The codes that CloudKit Web Services gives as `serverErrorCode` (Archive: CloudKit Web Services Reference, Error Codes).
+/// The codes that CloudKit Web Services gives as `serverErrorCode` (Archive: CloudKit Web Services Reference, Error
+/// Codes).
 ///
 /// Some clients decode only Apple's codes, so Belfry adds only one code: `CHANGE_TOKEN_EXPIRED`.
 package enum ServerErrorCode: String, CaseIterable, Sendable {

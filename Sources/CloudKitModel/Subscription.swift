@@ -14,7 +14,8 @@ package struct Subscription {
     /// The zone that the subscription watches. Nil for all zones, or, in a query without ``zoneWide``, for the default
     /// zone.
     package let zoneID: ZoneID?
-    /// Whether the subscription asks for all zones. A database subscription always watches all zones.
+    /// Whether the subscription asks for all zones. A database subscription need not ask: it watches all zones except
+    /// the default zone.
     package let zoneWide: Bool
     package let firesOnce: Bool
     /// Only for ``Form/query``. The `Predicates` module checks its `filterBy` and `predicate`.
@@ -27,8 +28,8 @@ package struct Subscription {
     ]
     private static let types: [StaticString] = ["query", "zone", "database"]
 
-    /// - Parameter allowsAnyScope: Whether every form is accepted in every database, and a zone subscription may watch the
-    ///   default zone, unlike in CloudKit.
+    /// - Parameter allowsAnyScope: Whether every form is accepted in every database, and a zone subscription may watch
+    ///   the default zone, unlike in CloudKit.
     /// - Throws: `member.*`, `name.*`, `word.unknown`, `subscription.fires_on`, `subscription.fires_once`,
     ///   `subscription.scope` or `subscription.zone`, and the errors of ``NotificationInfo`` and ``ZoneID``.
     package init(_ json: JSONValue, in scope: DatabaseScope, allowsAnyScope: Bool = false) throws(ModelError) {
@@ -67,9 +68,9 @@ package struct Subscription {
 extension Subscription.Form {
     /// The databases in which CloudKit allows such a subscription.
     ///
-    /// CKQuerySubscription.h and CKRecordZoneSubscription.h exclude the shared database. CKDatabaseSubscription.h allows only
-    /// the private and the shared database. A zone subscription needs a zone with a change feed, which only custom zones of
-    /// the private database have.
+    /// CKQuerySubscription.h and CKRecordZoneSubscription.h exclude the shared database. CKDatabaseSubscription.h
+    /// allows only the private and the shared database. A zone subscription needs a zone with a change feed, which only
+    /// custom zones of the private database have.
     var scopes: [DatabaseScope] {
         switch self {
         case .query: [.public, .private]

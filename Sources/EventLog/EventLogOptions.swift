@@ -5,7 +5,7 @@ package struct EventLogOptions: Sendable {
     /// The folder that holds the logs; the log is the folder ``name`` in it. Missing folders are made.
     package var directory: String
     package var name: String
-    /// The identity of a new log; nil draws a random identity. An existing log keeps its identity.
+    /// The identity of a new log; nil gives it a random identity. An existing log keeps its identity.
     package var identity: LogIdentity?
     /// The writer begins a new segment if the next batch would make the last one larger than this size. A segment
     /// without events accepts any batch.

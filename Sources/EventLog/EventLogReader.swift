@@ -9,8 +9,8 @@ package final class EventLogReader {
     package enum Start: Hashable, Sendable {
         /// The oldest batch in the log.
         case beginning
-        /// The batch that holds this sequence, with the batch's earlier events. See
-        /// ``EventLogReader/slice(_:header:from:)``.
+        /// The whole batch that holds this sequence. The batch may begin with earlier events;
+        /// ``EventLogReader/slice(_:header:from:)`` leaves them out.
         case sequence(UInt64)
         /// The first batch whose `now` is not earlier than this time.
         case time(Instant)
@@ -67,16 +67,17 @@ package final class EventLogReader {
     /// Blocks until there may be more batches. Call this when ``next(through:)`` has returned nil, and afterwards call
     /// ``next(through:)`` again.
     ///
-    /// Does not miss a batch that is appended between the two calls, and does not poll.
+    /// A batch that is appended after ``next(through:)`` and before this call ends the wait at once. The method does
+    /// not poll.
     ///
     /// - Parameter timeout: Nil waits without a limit.
-    /// - Returns: False after the timeout.
+    /// - Returns: True if there may be more batches; false after the timeout.
     package func waitForMore(timeout: Duration? = nil) throws(EventLogError) -> Bool {
         if watch == nil { watch = try LogWatch(directory.path) }
         return try watch?.wait(timeout: timeout) ?? false
     }
 
-    /// The lines of a batch from `sequence` on; all lines if the batch begins later.
+    /// The lines of a batch from `sequence` on; all lines if the batch begins later, no line if it ends earlier.
     package static func slice(_ body: UnsafeRawBufferPointer, header: BatchHeader, from sequence: UInt64)
         -> UnsafeRawBufferPointer
     {

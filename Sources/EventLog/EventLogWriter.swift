@@ -97,7 +97,8 @@ import Time
     /// - Returns: The sequence of the first event; without events the sequence of the next event.
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)``,
     ///   ``EventLogError/failed(operation:file:errno:)`` or ``EventLogError/tooLarge(_:bytes:bytesMax:)`` with nothing
-    ///   appended; ``EventLogError/syncFailed(file:errno:)`` on every call after a failed `fdatasync`.
+    ///   appended; ``EventLogError/syncFailed(file:errno:)`` on every call after a failed `fdatasync`;
+    ///   ``EventLogError/failed(operation:file:errno:)`` on every call after the writer could not undo a failed append.
     package func append(
         _ body: UnsafeRawBufferPointer, count: Int, cursor changes: Cursor = Cursor(), now: Instant
     ) throws(EventLogError) -> UInt64 {

@@ -5,9 +5,10 @@ extension EventLogs {
     /// Reads a whole log and reports what is wrong with it.
     ///
     /// Checks the name and the identity in `log.json`, every CRC, that sequences have no gaps, that `now` and the
-    /// cursor never go back, that the cursor is not beyond the end of the upstream log, that each batch has as many
-    /// lines as its header says, and that each line begins with `{` and ends with `}`. The log must also reach as far
-    /// as its snapshots and its index. Segments must not be missing at the beginning, unless retention removed them.
+    /// cursor never go back, that the upstream log is the one that `upstream.json` names, that the cursor is not beyond
+    /// its end, that each batch has as many lines as its header says, and that each line begins with `{` and ends with
+    /// `}`. The log must also reach as far as its snapshots and its index. Segments must not be missing at the
+    /// beginning, unless retention removed them.
     ///
     /// After damage, the verification continues at the next intact batch header. A batch that is being written at the
     /// moment counts as torn.
@@ -79,7 +80,7 @@ private struct Verification {
     private var cursor = Cursor()
     private var (lastSequence, lastNow) = (UInt64(0), Instant.epoch)
     private let lostEnd: LostEnd
-    /// The end of the last whole batch.
+    /// The end of the last batch that was read, and the last sequence up to there; nil without segments.
     private var end: (file: String, offset: UInt64, sequence: UInt64)?
 
     init(_ log: LogDirectory, _ manifest: LogManifest) throws(EventLogError) {
@@ -117,8 +118,8 @@ private struct Verification {
         note(log.manifestPath, 0, segments.first ?? 1, reason)
     }
 
-    /// Notes a problem and returns false if the segments have other identities than `log.json`. Then `log.json` is
-    /// wrong, not the segments.
+    /// Notes a problem and returns false if no segment has the identity of `log.json`. Then `log.json` is wrong, not
+    /// the segments.
     mutating func checkIdentity(_ manifest: LogManifest) throws(EventLogError) -> Bool {
         let digests = try log.digests()
         if digests.isEmpty || digests.contains(identity.digest) { return true }

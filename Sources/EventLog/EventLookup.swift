@@ -22,7 +22,7 @@ package final class EventLookup {
 
     /// Calls `body` with an event, without its line feed. The bytes are valid during the call.
     ///
-    /// - Returns: Nil if the log does not hold the event.
+    /// - Returns: The result of `body`; nil if the log does not hold the event.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the event's batch is damaged, or cannot be
     ///   found behind a damaged batch.
     package func read<Result>(
@@ -99,7 +99,7 @@ final class SegmentLookup {
 
     func close() { opened = nil }
 
-    /// - Returns: Nil if the segment does not hold the event.
+    /// - Returns: The result of `body`; nil if the segment does not hold the event.
     func read<Result>(
         _ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Result
     ) throws(EventLogError) -> Result? {
@@ -183,7 +183,8 @@ extension SegmentLookup {
         return header
     }
 
-    /// Throws if a batch without an intact header is damaged. The log does not hold a batch that is only torn.
+    /// Throws if the batch at `start`, which has no intact header, is damaged. A torn batch is no damage: its events do
+    /// not belong to the log.
     private func checkTorn(_ start: BatchStart) throws(EventLogError) {
         let open = try open()
         let reader = SegmentReader(
@@ -191,7 +192,7 @@ extension SegmentLookup {
         _ = try unsafe reader.peek(withBody: false)
     }
 
-    /// The first header from an offset on.
+    /// The first intact header at or after an offset; nil if there is no such header.
     private func scan(from offset: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
         let open = try open()
         let reader = SegmentReader(open.file, first: first, identity: identity, buffer: open.buffer)
@@ -246,7 +247,8 @@ extension SegmentLookup {
         return try unsafe line(number % SegmentLookup.lineStep, in: lines, header, at: offset)
     }
 
-    /// Checks a batch when it is first needed, and remembers the offsets of its lines.
+    /// The offset of each ``lineStep``th line of a large batch. The first call for a batch reads and checks the whole
+    /// batch; later calls return the remembered offsets.
     private func lineOffsets(of header: FixedHeader, at offset: UInt64) throws(EventLogError) -> [UInt32] {
         if let known = lineOffsets[offset] { return known }
         let open = try open()

@@ -31,14 +31,14 @@ package struct VerifiedLog: Sendable {
     package var cursor: Cursor
 }
 
-/// Checks the cursors of a log: they must not go back, and must not be beyond the end of an upstream log in the same
-/// folder.
+/// Checks the cursors of a log against the upstream log in the same folder. The cursors must not go back, the upstream
+/// log must have the identity that `upstream.json` gives, and the last cursor must not be beyond its end.
 struct UpstreamCheck {
     private let directory: String
     private let note: UpstreamNote
     private var last: (position: UInt64, problem: VerifyReport.Problem)?
 
-    /// Nil for a log without an upstream log.
+    /// Nil for a log without `upstream.json`, such as a source's.
     init?(directory: String) throws(EventLogError) {
         guard let note = try UpstreamNote.read(directory: directory) else { return nil }
         (self.directory, self.note) = (directory, note)
@@ -54,8 +54,9 @@ struct UpstreamCheck {
         return position < before ? problem : nil
     }
 
-    /// Checks the last cursor against the upstream log. Must be called last, because the upstream log may grow while
-    /// this log is read.
+    /// Checks the upstream log's identity, and the last cursor against the upstream log's end. Must be called after the
+    /// whole log was read, because the upstream log may grow meanwhile. Nil if there is no problem, or if the upstream
+    /// log is missing or damaged.
     func finish() throws(EventLogError) -> VerifyReport.Problem? {
         let upstream = LogDirectory.split(directory).folder + "/" + note.log
         let summary: LogSummary

@@ -103,6 +103,7 @@ package enum LogExport {
 /// The totals of one log in an export.
 package struct ExportedLog: Hashable, Sendable {
     package var name: String
+    /// The number of batches, without the openings.
     package private(set) var batches: UInt64 = 0
     package private(set) var events: UInt64 = 0
 

@@ -8,9 +8,10 @@ extension LogManifest {
     /// and in the `upstream.json` and the snapshots of downstream logs. The identity of a log of dead letters can be
     /// computed from the identity of its stage's log.
     ///
-    /// - Returns: The manifest, and what was wrong with `log.json`; nil if the file was right.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no other file has the identity, or
-    ///   if the segments belong to several logs.
+    /// - Returns: The manifest. `wrong` says what was wrong with `log.json`, and is nil if the file was right.
+    /// - Throws: If `log.json` is missing or wrong: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no other
+    ///   file has the identity of the segments, if no segment has an intact header, or if the segments belong to
+    ///   several logs.
     static func readOrDerived(in log: LogDirectory) throws(EventLogError) -> (LogManifest, wrong: String?) {
         let (folder, name) = LogDirectory.split(log.path)
         let digests = try log.digests()
@@ -31,7 +32,8 @@ extension LogManifest {
         else {
             let found =
                 digests.count > 1
-                ? "the segments belong to \(digests.count) logs" : "no other file there holds the log's identity"
+                ? "the segments belong to \(digests.count) logs"
+                : "no file of this log or of the logs beside it holds the log's identity"
             let reason = "\(wrong), and \(found): restore log.json from a copy"
             throw .damaged(file: log.manifestPath, offset: 0, sequence: 1, reason: reason)
         }
@@ -64,7 +66,8 @@ extension LogManifest {
 }
 
 extension LogDirectory {
-    /// The digests of identities (``LogIdentity/digest``) in the intact first headers of all segments.
+    /// The identity digest (``LogIdentity/digest``) in the first header of each segment. A segment whose first header
+    /// is not intact is left out.
     func digests() throws(EventLogError) -> Set<UInt64> {
         var digests: Set<UInt64> = []
         for first in try segments() {

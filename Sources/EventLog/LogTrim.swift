@@ -2,7 +2,8 @@ import Glibc
 import Time
 
 extension EventLogWriter {
-    /// Removes the oldest segments that hold no event from `sequence` on; never the last segment.
+    /// Removes the segments that hold only events before `sequence`. Keeps the last segment, and also the segment
+    /// before it if the last one is empty.
     ///
     /// An interruption at any moment leaves a log without gaps. A reader inside a removed segment can read it to its
     /// end; a reader that has to open it throws ``EventLogError/gone(directory:sequence:first:)``.
@@ -36,7 +37,8 @@ package struct SegmentsOnDisk: Sendable {
         try LogDirectory(path: directory.path).facts(identity, end: end)
     }
 
-    /// The segments that hold no event from `sequence` on, oldest first; never the last segment.
+    /// The segments that hold only events before `sequence`, oldest first. Leaves out the last segment, and also the
+    /// segment before it if the last one is empty.
     package func removable(before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
         let segments = try list()
         guard let last = segments.last else { return [] }

@@ -17,7 +17,8 @@ final class LogWatch {
         close(descriptor)
     }
 
-    /// Waits for a change since the last call. Returns false after the timeout.
+    /// Waits for a change since the previous call. Returns false after the timeout; a nil timeout waits without a
+    /// limit.
     ///
     /// Returns true at once on the first call if the folder exists, because earlier changes are unknown.
     func wait(timeout: Duration?) throws(EventLogError) -> Bool {

@@ -16,7 +16,8 @@ struct RepairScan {
         identity = manifest.identity
     }
 
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no beginning of the log is intact.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if all segments are missing, or if the log
+    ///   begins after sequence 1 and the first batch of its first segment is damaged.
     mutating func run(_ progress: (_ bytes: UInt64) -> Void) throws(EventLogError) {
         let segments = try log.segments()
         plan.missingAtStart = try log.missingStart(segments)

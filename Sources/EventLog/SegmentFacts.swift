@@ -58,9 +58,9 @@ extension LogDirectory {
 
 /// The first times of a segment.
 struct SegmentHead {
-    /// The `now` of the opening: the log's time before the segment.
+    /// The `now` of the opening: the log's time before the segment. Nil if the segment is empty or torn there.
     var opening: Instant?
-    /// The `now` of the first batch.
+    /// The `now` of the first batch after the opening; nil without such a batch.
     var firstNow: Instant?
 
     init(_ log: LogDirectory, _ first: UInt64, _ identity: LogIdentity) throws(EventLogError) {

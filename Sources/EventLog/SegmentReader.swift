@@ -6,7 +6,7 @@ final class SegmentReader {
     @unsafe enum Finding {
         /// A whole batch; ``consume(_:)`` moves on to the next one.
         case batch(SegmentBatch)
-        /// The file ends between two batches.
+        /// The file ends here, after a whole batch or before its first batch.
         case end
         /// The file ends in a batch that is being written, or whose writing was interrupted; see
         /// ``SegmentReader/reasonForTear(_:)``.
@@ -203,7 +203,7 @@ extension SegmentReader {
         try unsafe buffer.bytes(count, at: offset, of: file, ahead: withBody ? 256 << 10 : 8 << 10)
     }
 
-    /// The first intact header of this log from an offset on.
+    /// The first intact header of this log at or after an offset; nil if there is no such header.
     func nextHeader(from offset: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
         let windowBytes = 256 << 10
         var start = offset
@@ -225,7 +225,7 @@ extension BatchHeader {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first whole header of a log with a right CRC, and its offset.
+    /// The first whole header of the log that has a right CRC, and the header's offset; nil if there is no such header.
     fileprivate func firstHeader(of identity: LogIdentity) -> (Int, FixedHeader)? {
         let firstByte = CInt(truncatingIfNeeded: BatchFormat.magic & 0xFF)
         var index = 0

@@ -15,9 +15,9 @@ package struct SettingsFile: Hashable, Sendable {
         package var now: Instant
         /// The line without ``log``, ``crc`` and the line feed.
         package var text: String
-        /// The log that the whole file belongs to; nil in all lines but the first.
+        /// The log that the whole file belongs to. Nil in all lines but the first, and in files of earlier builds.
         package var log: LogIdentity?
-        /// The CRC of the whole file; nil in all lines but the first.
+        /// The CRC of the whole file. Nil in all lines but the first, and in files of the earliest builds.
         package var crc: String?
 
         package init(after: UInt64, now: Instant, text: String, log: LogIdentity? = nil, crc: String? = nil) {
@@ -90,8 +90,8 @@ package struct SettingsFile: Hashable, Sendable {
         throw .wrongSettings(file: path, line: line + 1, reason: "the lines were changed: their CRC differs")
     }
 
-    /// The index of the first wrong line; nil if all lines are right. The first line is wrong if the file's CRC
-    /// differs. A later line is wrong if it has an identity or a CRC.
+    /// The index of the first wrong line; nil if all lines are right. The first line is wrong if its CRC
+    /// does not match the file. A later line is wrong if it has an identity or a CRC.
     var firstWrongLine: Int? {
         if isChecked, let first = lines.first, first.crc != crc { return 0 }
         return lines.indices.dropFirst().first { lines[$0].crc != nil || lines[$0].log != nil }

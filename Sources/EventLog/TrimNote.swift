@@ -7,7 +7,7 @@ import Glibc
 extension LogDirectory {
     private static let trimSuffix = ".first"
 
-    /// The newest trim note.
+    /// The trim note with the highest sequence; nil if there is no note.
     private func notedFirst() throws(EventLogError) -> (sequence: UInt64, path: String)? {
         try LogDirectory.entries(of: path).filter { $0.hasSuffix(LogDirectory.trimSuffix) }
             .compactMap { name in UInt64(name.dropLast(LogDirectory.trimSuffix.count)).map { ($0, "\(path)/\(name)") } }
@@ -28,7 +28,8 @@ extension LogDirectory {
         try synchronize()
     }
 
-    /// The sequences at the beginning that are missing, although retention did not remove them.
+    /// The sequences at the beginning that are missing, although retention did not remove them; nil if no sequences are
+    /// missing there.
     ///
     /// The range ends at `UInt64.max` if all segments are missing; the settings file proves that segments existed.
     ///

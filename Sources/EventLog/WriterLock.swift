@@ -13,7 +13,8 @@ final class WriterLock {
         try writeProcessNumber()
     }
 
-    /// Unlocks explicitly, because a child process that is just being started may still have a copy of the descriptor.
+    /// Unlocks explicitly: between fork and exec, a child process has a copy of the descriptor, which would keep the
+    /// lock.
     deinit { _ = flock(file.descriptor, LOCK_UN) }
 
     private func writeProcessNumber() throws(EventLogError) {
@@ -25,7 +26,7 @@ final class WriterLock {
         }
     }
 
-    /// The process number in a lock file.
+    /// The process number in a lock file; nil if the file does not begin with a number.
     fileprivate static func processNumber(in file: OpenFile) throws(EventLogError) -> Int32? {
         let text = String(decoding: try file.bytes(32, at: 0), as: UTF8.self)
         return Int32(text.prefix { $0.isNumber })

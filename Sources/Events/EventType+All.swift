@@ -65,7 +65,8 @@ extension EventType {
     package static let stages = [
         EventType(EventName.match, in: .matches, "A subscription watches a change.", matchMembers),
         EventType(
-            EventName.notMatched, in: .matches, "No subscription watches the changes of this range.",
+            EventName.notMatched, in: .matches,
+            "Of the changes from `first` to `last`, no subscription watches `count`.",
             [.required(.first, .sequence), .required(.last, .sequence), .required(.count, .count)]),
         EventType(
             EventName.notification, in: .notifications, "A user will be told about one or more changes.",

@@ -12,13 +12,13 @@ package struct EventType: Sendable {
         /// A whole number from 0.
         case count
         case flag
-        /// A time as text (RFC 3339).
+        /// A time as text (RFC 3339). The form of the text is not checked.
         case time
         case object
         case list
     }
 
-    /// A member of the type's events.
+    /// What the type declares about one member of its events.
     package struct Entry: Sendable {
         package let member: Member
         package let kind: Kind
@@ -28,7 +28,8 @@ package struct EventType: Sendable {
     }
 
     package let name: StaticString
-    /// The first log with this event; nil for dead letters. Later stages pass on events that they do not use.
+    /// The log of the stage that takes the command or writes the event; nil for dead letters. Later logs may have the
+    /// event too, because stages pass on events that they do not use.
     package let log: LogKind?
     /// The event's meaning in one sentence.
     package let summary: String
@@ -77,6 +78,7 @@ extension EventType {
 }
 
 extension EventType.Kind {
+    /// Whether a member of this kind may have this value. Any string is accepted as a time.
     package func accepts(_ value: JSONValue) -> Bool {
         switch self {
         case .text, .time: value.isString

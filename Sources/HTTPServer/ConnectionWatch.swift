@@ -53,7 +53,9 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
         context?.fireUserInboundEventTriggered(event)
     }
 
-    /// The TLS handler waits for the client's `close_notify`, which a client that has disconnected never sends.
+    /// Called when the TLS handler begins to close the connection. The TLS handler waits for the client's
+    /// `close_notify`, which a client that has disconnected never sends. So if the input is closed, this method closes
+    /// the connection at once.
     fileprivate func encryptionCloses() {
         isClosing = true
         if isInputClosed { context?.close(promise: nil) }

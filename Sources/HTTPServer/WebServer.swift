@@ -50,8 +50,8 @@ package struct WebServer: Sendable {
     /// Encrypts all new connections with this certificate.
     package func use(_ certificate: ServerCertificate) { connections.use(certificate) }
 
-    /// Stops listening and closes idle connections at once. Closes each other connection when its requests are
-    /// answered, and all connections when `limit` has passed.
+    /// Stops listening and closes idle connections at once. Closes a connection that has requests when they are
+    /// answered, and closes all connections when `limit` has passed.
     package func stop(within limit: Duration) async throws {
         try await withThrowingTaskGroup { group in
             group.addTask { try await server.shutdownGracefully() }

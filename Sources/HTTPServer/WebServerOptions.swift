@@ -6,7 +6,8 @@ package struct WebServerOptions: Sendable {
     /// 0 means any free port.
     package var port: Int
     package var limits = WebServerLimits()
-    /// The limit for bodies to this path, instead of `limits.bodyBytesMax`; nil for the usual limit. Must not block.
+    /// Returns the maximum number of bytes in the body of a request to this path; nil means `limits.bodyBytesMax`. Must
+    /// not block.
     package var bodyBytesMax: @Sendable (_ path: String) -> Int? = { _ in nil }
     /// Nil for HTTP/1.1 without encryption.
     package var certificate: ServerCertificate?

@@ -30,8 +30,7 @@ extension ByteBuffer {
         if !isAtStartOfContainer { append(byte: UInt8(ascii: ",")) }
     }
 
-    /// Whether the last byte is an opening bracket. No value ends in an opening bracket, because a string ends in its
-    /// quote.
+    /// Whether the last byte is `{` or `[`. No complete value ends in one of them, because a string ends in its quote.
     @inlinable
     @inline(__always)
     var isAtStartOfContainer: Bool {

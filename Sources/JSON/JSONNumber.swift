@@ -14,7 +14,7 @@ enum JSONNumber {
         return Int64(exactly: magnitude)
     }
 
-    /// The nearest double; nil if it is infinite.
+    /// The nearest double; nil if the number is too large for a finite double.
     static func double(_ text: UnsafeRawBufferPointer) -> Double? {
         if let exact = unsafe short(text) { return exact }
         guard let number = unsafe Double(String(decoding: text, as: UTF8.self)), number.isFinite else { return nil }

@@ -23,7 +23,7 @@
 
     /// Parses a text with one value.
     ///
-    /// - Returns: A view of the value. It is valid while `text` is valid, until the next call.
+    /// - Returns: A view of the value. It is valid until the next call, and only as long as `text` is valid.
     /// - Throws: The first mistake. Repeated keys are only reported for a text without other mistakes.
     package mutating func parse(_ text: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         guard text.count <= limits.bytesMax else {

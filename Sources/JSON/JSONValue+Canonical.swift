@@ -2,7 +2,8 @@ extension JSONValue {
     /// The canonical form, which is equal for equal values: members sorted by key, no white space, only necessary
     /// escapes, and numbers in their shortest form.
     ///
-    /// Whole numbers from 2^53 on are an exception: `10000000000000000` and `1e16` have different forms.
+    /// There are two exceptions. A whole number from 2^53 on that fits 64 signed bits has different forms with and
+    /// without an exponent: `10000000000000000` and `1e16`. A number that is too large for a double keeps its text.
     package var canonical: [UInt8] {
         var buffer = unsafe ByteBuffer(capacity: raw.count)
         writeCanonical(to: &buffer)

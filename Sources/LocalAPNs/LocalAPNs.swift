@@ -112,7 +112,7 @@ extension LocalAPNs {
 
     /// Carries out a command of the control channel.
     ///
-    /// - Returns: What was done, in words.
+    /// - Returns: A sentence for the user: what was done, or why nothing was done.
     /// - Throws: ``FieldError`` if the command is invalid. The server then has not changed.
     @discardableResult
     package func control(_ command: String) async throws -> String {

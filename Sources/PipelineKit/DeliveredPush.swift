@@ -27,7 +27,7 @@ public struct DeliveredPush: ~Escapable {
     public var collapseID: JSONView? { @_lifetime(copy self) get { headers?[.apnsCollapseID] } }
 
     /// The header `apns-expiration`: seconds since 1970, or 0 for a single attempt. Nil if the header is missing or
-    /// is not a number.
+    /// is not a string with a whole number.
     package static func expiration(_ headers: JSONValue) -> Int64? {
         headers[.apnsExpiration]?.string.flatMap { Int64($0) }
     }

@@ -1,10 +1,12 @@
-/// The wait before another attempt. Each wait is twice as long as the last one, up to a limit.
+/// The wait before another attempt. Each wait is twice as long as the previous one, up to a limit.
 package struct DoublingWait: Hashable, Sendable {
     private let first: Duration
     private let most: Duration
 
     package init(first: Duration, most: Duration) { (self.first, self.most) = (first, most) }
 
+    /// The wait before the next attempt.
+    ///
     /// - Parameters:
     ///   - attempts: How many attempts were made; below 1 counts as 1.
     ///   - spread: The smallest and the largest factor for the wait. Different factors keep many waits from ending

@@ -95,7 +95,8 @@ public struct Outbox: ~Copyable {
         deliveryBytes += delivery.byteCount
     }
 
-    /// Takes a push back. If no transport has the push yet, the push gets this answer.
+    /// Takes a push back. If the push still waits for its transport, it gets this answer. Otherwise it gets the answer
+    /// of the transport.
     public mutating func withdraw(as answer: TransportAnswer) { withdrawals.append(answer) }
 
     /// Whether a stage should stop writing and continue in another part: see ``PartwiseStage/isUnfinished``.
@@ -128,9 +129,10 @@ public struct Outbox: ~Copyable {
     @inline(__always)
     var totalCount: Int { count + rejections.count + deliveries.count + withdrawals.count + operatorLines.count }
 
-    /// Whether there are no events, rejections and pushes. Withdrawals and lines for the operator do not count.
+    /// Whether there are no events, no rejections and no pushes. Withdrawals and lines for the operator do not count.
     package var isEmpty: Bool { count == 0 && rejections.isEmpty && deliveries.isEmpty }
 
+    /// Removes all events, and with them the saved subscriptions and the lines for the operator.
     package mutating func removeEvents() {
         events.removeAll()
         events.shrink(to: 4 << 20)
@@ -138,7 +140,8 @@ public struct Outbox: ~Copyable {
         forgetEventDetails()
     }
 
-    /// Removes the first `number` events, which are in the log already.
+    /// Removes the first `number` events, which are in the log already. Also removes all saved subscriptions and all
+    /// lines for the operator.
     package mutating func removeEvents(first number: Int) {
         guard number < count else { return removeEvents() }
         var end = 0

@@ -1,13 +1,13 @@
 extension String {
     private static let printableMax = 200
 
-    /// The text as one line of a list: its first 200 characters, escaped as in ``withoutControls``.
+    /// The text as one line of a list: its first 200 Unicode scalars, escaped as in ``withoutControls``.
     package var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.prefix(String.printableMax))).withoutControls
     }
 
-    /// Escapes characters that move the cursor, start a new line or change the reading direction. Users write these
-    /// strings, and a terminal would obey such characters.
+    /// Escapes control, format and private-use characters, and characters that separate lines or paragraphs. Users
+    /// write these strings, and such a character could make a terminal move its cursor or change the reading direction.
     package var withoutControls: String { withoutControls(keepingJoiners: false) }
 
     /// - Parameter keepingJoiners: Whether to keep U+200D, which joins several emoji into one.

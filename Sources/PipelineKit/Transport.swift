@@ -255,7 +255,7 @@ public struct TransportAnswer: Sendable, Hashable {
     public var status: Int?
     /// The provider's reason, verbatim.
     public var reason: String?
-    /// How often the push was sent since it was handed out.
+    /// How often the transport sent the push. Attempts after an earlier hand-out of the push do not count.
     public var attempts: Int
     /// When a deferred push is handed out again.
     public var until: Instant?

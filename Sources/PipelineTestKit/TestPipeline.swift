@@ -14,8 +14,8 @@ import Time
 ///     #expect(belfry.pushes.count == 1)
 ///     try await belfry.stop()
 ///
-/// ``settle()`` returns when everything sent so far has passed through every stage and its outcomes are in the log. It does
-/// not sleep or poll.
+/// ``settle()`` returns when everything sent so far has passed through every stage and its outcomes are in the log. It
+/// does not sleep or poll.
 public final class TestPipeline: Sendable {
     private let pipeline: PipelineProcess
     private let file: PipelineFile
@@ -68,7 +68,7 @@ public final class TestPipeline: Sendable {
 
     /// Sends ingest commands, one JSON object each, and waits for the answer.
     ///
-    /// - Returns: How many commands were accepted, and each refused command with its reason.
+    /// - Returns: How many commands were accepted, the saved subscriptions, and each refused command with its reason.
     @discardableResult
     public func send(_ commands: String...) async throws -> Admission { try await send(commands) }
 
@@ -166,8 +166,8 @@ public struct Admission: Sendable, Hashable {
         public let line: UInt64
         /// The subscription's ID and warnings.
         public let subscription: SavedSubscription
-        /// The sequence of the event in the changes log by which the subscription was saved. The subscription watches all
-        /// later changes.
+        /// The sequence of the event in the changes log by which the subscription was saved. The subscription watches
+        /// all later changes.
         public let activeFrom: UInt64
     }
 

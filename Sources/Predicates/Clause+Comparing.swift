@@ -109,8 +109,8 @@ extension Clause {
 // MARK: - Words
 
 extension Clause {
-    /// Whether the string fields together contain all words of the search, or any of them for `containsAnyWord`. Only for
-    /// ``Subject/allText``.
+    /// Whether the string fields together contain all words of the search, or any of them for `containsAnyWord`. Only
+    /// for ``Subject/allText``.
     ///
     /// - Parameter fields: Field dictionaries by name.
     package func holdsForWords(of fields: JSONValue?) -> Bool {

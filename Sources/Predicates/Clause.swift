@@ -7,7 +7,7 @@ package struct Clause: Sendable, Hashable {
         case exists
         /// Whether a location is inside a ``Circle``. The circle is the clause's only value.
         case isNear
-        /// Whether a text contains one, or all, of the given words.
+        /// Whether a text contains at least one of the given words, or all of them.
         case containsAnyWord, containsAllWords
         /// Whether each element of a list passes a test; true for an empty list. Only in extended predicates.
         case every(Test)
@@ -23,10 +23,11 @@ package struct Clause: Sendable, Hashable {
     /// The values that the field is compared with. Only `isIn`, `every(.isIn)`, `listContainsAny`, `listContainsAll`
     /// and searches for words may have several values. Strings are in lower case if `foldsCase` is true.
     package let values: [FieldValue]
-    /// Whether strings are compared ignoring case. Always false if no value is a string, and for `beginsWith`.
+    /// Whether strings are compared ignoring case. Always false if no value is a string, for tests of a beginning, and
+    /// for searches for words.
     package let foldsCase: Bool
-    /// Whether the result of the comparison is negated. Never true for `lessThan` and similar comparators, because the
-    /// opposite comparator takes their place.
+    /// Whether the result of the comparison is negated. Never true for `lessThan`, `lessThanOrEquals`, `greaterThan`
+    /// and `greaterThanOrEquals`, because the opposite comparator takes their place.
     package let isNegated: Bool
 
     init(_ subject: Subject, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false)
@@ -44,7 +45,8 @@ package struct Clause: Sendable, Hashable {
         self.init(.field(field), comparator, values, foldsCase: foldsCase, isNegated: isNegated)
     }
 
-    /// Replaces `now()` by a time in milliseconds since 1970, the unit of timestamp fields.
+    /// Replaces `now()` by a time in milliseconds since 1970, the unit of timestamp fields. Keeps `now()` if the time
+    /// is nil.
     func at(_ now: Int64?) -> Clause {
         guard case .now? = values.first, let now else { return self }
         return Clause(subject, comparator, [.integer(now)], foldsCase: false, isNegated: isNegated)
@@ -71,7 +73,7 @@ extension Clause.Comparator {
         }
     }
 
-    /// The comparator that has the same meaning after both sides were exchanged.
+    /// The comparator that has the same meaning after both sides were exchanged; nil if there is no such comparator.
     var mirrored: Clause.Comparator? {
         switch self {
         case .equals: .equals

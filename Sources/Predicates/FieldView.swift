@@ -97,7 +97,8 @@ extension JSONValue {
 // MARK: - Comparing
 
 extension FieldView {
-    /// Negative, zero or positive if the field is less than, equal to or greater than the value; nil for different types.
+    /// Negative, zero or positive if the field is less than, equal to or greater than the value; nil if the field and
+    /// the value cannot be compared.
     @inline(__always)
     func order(_ value: FieldValue, _ foldsCase: Bool) -> Int? {
         switch (self, value) {

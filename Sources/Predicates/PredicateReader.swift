@@ -65,7 +65,8 @@ package struct PredicateReader: Sendable {
             PredicateWarning.Position(path: "predicate", offset: clause.map { places.clauses[$0] } ?? places.never ?? 0)
         }
         guard let never = places.never, condition != .never else { return found }
-        // `FALSEPREDICATE` must be a side of an OR here. Anywhere else, it would make the whole condition constant.
+        // The part that is never true must be a side of an OR here. Anywhere else, it would make the whole condition
+        // constant.
         return found + [.neverSide("FALSEPREDICATE", at: .init(path: "predicate", offset: never))]
     }
 

@@ -11,11 +11,12 @@ import JSON
 ///   `BEGINSWITH` compares exactly, and all other comparisons ignore case (CKQuery): they use the lower-case mapping of
 ///   each Unicode scalar.
 /// - Numbers are compared exactly, also 64-bit integers with doubles. Timestamps are numbers: milliseconds since 1970.
-///   Booleans are 1 and 0. Numbers and timestamps are one type.
-/// - Bytes and strings are distinguished by the `type` of the field's dictionary. Without a type, bytes are compared with
-///   the base64 string of the field.
-/// - `now()` is the recorded time of the change, so that a replay has the same result. In a query of records, `now()` is
-///   the time of the query.
+///   Numbers and timestamps are one type. `TRUE` and `FALSE` in a text, and Boolean arguments, are 1 and 0. A Boolean
+///   in a record counts as missing.
+/// - Bytes and strings are distinguished by the `type` of the field's dictionary. Without a type, bytes are compared
+///   with the base64 string of the field.
+/// - `now()` is the recorded time of the change, so that a replay has the same result. In a query of records, `now()`
+///   is the time of the query.
 /// - References are equal if their record names are equal. Bytes are given as base64 and compared as bytes.
 /// - Words are searched for in one string field or in all of them, ignoring case and diacritics.
 /// - ``Circle`` defines distances.

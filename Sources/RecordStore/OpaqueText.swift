@@ -39,7 +39,7 @@ struct OpaqueText {
         Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// The same on every machine and in every version.
+    /// The checksum of equal bytes is equal on every machine and in every version of Belfry.
     private static func checksum(_ content: [UInt8], _ purpose: [UInt8]) -> UInt64 {
         var sum: UInt64 = 0x4265_6C66_7279
         for part in [content, purpose] {

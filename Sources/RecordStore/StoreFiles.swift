@@ -12,8 +12,8 @@ package enum StoreFiles {
         for suffix in suffixes { try removeFile(path + suffix) }
     }
 
-    /// Replaces the store at `path` by the store at `other`. No process may have either store open. After a crash, there
-    /// may be no store at `path`.
+    /// Replaces the store at `path` by the store at `other`. No process may have either store open. A crash during the
+    /// call may leave no store at `path`.
     package static func replace(_ path: String, by other: String) throws {
         try remove(path)
         guard rename(other, path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }

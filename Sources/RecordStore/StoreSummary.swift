@@ -3,9 +3,10 @@ import GRDB
 
 /// The content of a store's file, for the operator. It can be read while a gateway uses the store.
 package struct StoreSummary: Hashable, Sendable {
-    /// An index on a field, which the gateway makes when a query first needs it.
+    /// An index on a field or a system value, which the gateway makes when a query first needs it.
     package struct Index: Hashable, Sendable {
         package let recordType: String
+        /// The name of the field, or an underscore and the name of the system value.
         package let field: String
         /// The zone's database, such as `private _alice`.
         package let database: String
@@ -20,13 +21,13 @@ package struct StoreSummary: Hashable, Sendable {
     package let log: String
     /// The sequence of the last event in the store.
     package let applied: UInt64
-    /// The number of living records.
+    /// The number of records that are not deleted.
     package let records: Int
-    /// The number of living zones.
+    /// The number of zones that are not deleted.
     package let zones: Int
     /// The size of the store's file, without the files that SQLite keeps beside it.
     package let bytes: UInt64
-    /// The indexes of living zones, in the order in which queries asked for them.
+    /// The indexes of zones that are not deleted, in the order in which queries asked for them.
     package let indexes: [Index]
 
     /// - Throws: ``RecordStoreError`` if the file is not an intact store of this version.

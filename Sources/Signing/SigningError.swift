@@ -14,9 +14,9 @@ package enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The error of the call that just failed.
+    /// The error of the libcrypto call that has just failed; "no reason given" if the error queue is empty.
     ///
-    /// Empties the thread's error queue, because other TLS code reads the same queue (SSL_get_error(3)).
+    /// Empties libcrypto's error queue of this thread, because other TLS code reads the same queue (SSL_get_error(3)).
     static func last() -> SigningError {
         defer { ERR_clear_error() }
         let reason = ERR_reason_error_string(ERR_get_error()).map { String(cString: $0) }

@@ -35,7 +35,8 @@ package enum Tool {
 
     /// Runs a command, also inside another program. Such a program first sets ``StandardDescriptors``.
     ///
-    /// - Parameter releaseHangup: Called before a command that SIGHUP should end, so that a SIGHUP that was held back ends it.
+    /// - Parameter releaseHangup: Called before a command that SIGHUP should end, so that a SIGHUP that was held back
+    ///   ends it.
     /// - Returns: The exit status.
     /// - Throws: `OutputError.closed` if the reader of standard output has gone.
     package static func status<Command: AsyncParsableCommand>(

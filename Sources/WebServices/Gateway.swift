@@ -106,7 +106,8 @@ package final class Gateway: Sendable {
 
     /// Reads the certificate that a changed pipeline file names. Clients that connect later get this certificate.
     ///
-    /// - Throws: `PipelineFileError` if the file has mistakes or changes other settings of the gateway.
+    /// - Throws: `PipelineFileError` if the file has mistakes, or changes the data folder or another setting of the
+    ///   gateway.
     package func reload(_ file: PipelineFile) throws(PipelineFileError) {
         let next = try GatewaySettings(of: file, path: path)
         guard next.isEqualExceptCertificate(to: settings), file.data == self.file.data else {
@@ -132,7 +133,7 @@ package final class Gateway: Sendable {
 // MARK: - Threads
 
 extension Gateway {
-    /// Opens the store of ingest's log, as soon as ingest says which log it has; nil if the gateway is stopped before.
+    /// Opens the store of ingest's log, as soon as ingest says which log it has; nil if the gateway is stopped earlier.
     private func openStore() async throws -> RecordStore? {
         let identity = try await SocketThread.run(name: "api start") { try self.logIdentity() }
         guard let identity else { return nil }

@@ -19,7 +19,8 @@ package struct GatewaySettings: PluginSettings {
     package let folder: String?
     /// The file of keys that `belfry key` writes; nil for `keys.json` in the gateway's folder.
     package let keys: String?
-    /// The address of the courier that `tokens/create` gives to clients; nil if the pipeline has no courier.
+    /// The address of the courier. `tokens/create` gives it to clients, and the gateway reads notifications there. Nil
+    /// if the settings name no courier.
     package let courier: String?
     /// The transport of devices that poll the courier.
     package let courierTransport: String
@@ -28,8 +29,10 @@ package struct GatewaySettings: PluginSettings {
     /// How long a request waits for its writes to be stored. After this time the gateway answers that their outcome is
     /// unknown.
     package let writeTimeout: Duration
-    /// How long a read waits for the store to catch up with the changes log. After this time the gateway refuses the read.
+    /// How long a read waits for the store to catch up with the changes log. After this time the gateway refuses the
+    /// read.
     package let lagMax: Duration
+    /// Whether queries may use only CloudKit's predicates, or also Belfry's extensions.
     package let predicates: Predicates
 
     package enum Predicates: String, CaseIterable, Sendable { case cloudKit, extended }
@@ -65,7 +68,7 @@ extension GatewaySettings {
     /// The settings of a pipeline's gateway.
     ///
     /// - Parameter path: The pipeline file, for messages.
-    /// - Throws: All mistakes in the settings, or an error if the file has no gateway.
+    /// - Throws: All mistakes in the settings, or one error if the file has no gateway or `from` is not the source.
     package init(of file: PipelineFile, path: String) throws(PipelineFileError) {
         guard let reader = file.api else {
             throw PipelineFileError([

@@ -72,7 +72,7 @@ final class WebService: Sendable {
     ) async throws(ServiceError) -> ServiceAnswer {
         // Writes are answered by their own events, so they need no barrier.
         if !operation.writes { try await waitForStore() }
-        // Operations that allow GET ignore the members of the body. The others check the body when they read it.
+        // Operations that allow GET do not read the body, so it is checked here. The others check it when they read it.
         if operation.methods.contains("GET") { try RequestBody.check(request.body) }
         switch operation {
         case .recordsModify: return try await modifyRecords(request, session)

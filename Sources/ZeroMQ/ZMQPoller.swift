@@ -12,14 +12,15 @@ package struct ZMQReadiness: OptionSet, Sendable {
     package static let failed = ZMQReadiness(rawValue: Int16(ZMQ_POLLERR))
 }
 
-/// Waits for any of a fixed set of sockets and file descriptors.
+/// Waits until at least one of its items is ready. An item is a socket or a file descriptor. Items can be added, but
+/// not removed.
 ///
 /// An item keeps the index that `add` returned. Polling again with the same items allocates nothing. Like a socket, a
 /// poller belongs to one thread.
 @safe package final class ZMQPoller {
     private var items: [zmq_pollitem_t] = unsafe []
-    // The sockets have the same indices as in `items`. Each poll asks them for their handles again, because the handle
-    // of a closed socket must not be used.
+    // The socket of each item, at the item's index; nil for a file descriptor. Each poll asks the sockets for
+    // their handles again, because the handle of a closed socket must not be used.
     private var sockets: [ZMQSocket?] = []
     private var wakes: [WakeSignal] = []
 
@@ -55,7 +56,7 @@ package struct ZMQReadiness: OptionSet, Sendable {
         unsafe ZMQReadiness(rawValue: items[index].revents)
     }
 
-    /// Waits until an item is ready or the timeout is over. An interrupting signal does not end the wait.
+    /// Waits until an item is ready or the timeout has passed. A POSIX signal (`EINTR`) does not end the wait.
     ///
     /// - Parameter timeoutMilliseconds: -1 waits without limit, 0 does not wait.
     /// - Returns: How many items are ready; see ``readiness(at:)``.

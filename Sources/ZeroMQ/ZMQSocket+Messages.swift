@@ -25,12 +25,14 @@ extension ZMQSocket {
     /// Sends all frames as one message, without copying them. Either all frames are sent, or no frame.
     ///
     /// The first frame of a ROUTER's message is the peer's routing ID. A poll always finds a ROUTER writable, even if
-    /// the queue of that peer is full. Then the send blocks if `wait` is true; otherwise the caller must try again
+    /// the queue of this peer is full. Then the send blocks if `wait` is true; otherwise the caller must try again
     /// later.
     ///
-    /// - Parameter message: Emptied after sending and after an error. Otherwise it stays unchanged, for another try.
+    /// - Parameter message: Emptied when it was sent, and after an error of libzmq. It stays unchanged for another try
+    ///   if it was not queued, and also if the socket was closed before the call.
     /// - Parameter wait: Whether to block until there is room, instead of returning ``ZMQSendResult/full``.
-    /// - Throws: `EINVAL` for no frames, `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`.
+    /// - Throws: `EINVAL` for no frames, `ETERM` after the context's shutdown, `ENOTSOCK` for a closed socket, `EFSM`
+    ///   if the pattern does not allow a send now, `ENOTSUP` if it never does.
     package func send(_ message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
         let handle = try unsafe openHandle("send")
         guard message.count > 0 else { throw ZMQError(code: EINVAL, operation: "send", detail: "no frames") }
@@ -66,7 +68,9 @@ extension ZMQSocket {
     /// Receives one whole message into `message`, after freeing its former frames.
     ///
     /// - Parameter wait: Whether to block until a message comes, instead of returning ``ZMQReceiveResult/empty``.
-    /// - Throws: `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`, with `message` empty.
+    /// - Throws: `ETERM` after the context's shutdown, `ENOTSOCK` for a closed socket, `EFSM` if the pattern does not
+    ///   allow a receive now, `ENOTSUP` if it never does. `message` is then empty, unless the socket was closed before
+    ///   the call.
     package func receive(into message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQReceiveResult {
         let handle = try unsafe openHandle("receive")
         message.removeAll()

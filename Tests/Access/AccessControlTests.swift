@@ -7,7 +7,7 @@ import Time
 
 @testable import Access
 
-/// A gateway with a key file that changes while it runs.
+/// A gateway whose key file changes while the gateway runs.
 @Suite struct AccessControlTests {
     private let folder: Folder
     private let file: AccessKeyFile

@@ -158,7 +158,7 @@ import Time
         #expect(throws: AccessKeyError.self) { try Self.gate(shell, Gate.everything) }
     }
 
-    @Test func `keys of other kinds sign no requests, and server keys sign nobody in`() throws {
+    @Test func `keys of other kinds sign no requests`() throws {
         var gate = Gate()
         let (api, _) = try gate.createAPI()
         let signIn = try gate.create(.signIn(PrivateKey().publicKey), "accounts")

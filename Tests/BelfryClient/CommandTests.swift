@@ -60,7 +60,7 @@ let yaml = """
       deliver: {from: payload, transports: {apns: {use: console}}}
     """
 
-/// A subscription that may break a rule, in any database.
+/// A random subscription in a random database. It may break a rule.
 private struct DrawnSubscription {
     let subscription: CKSubscription
     let scope: CKDatabase.Scope

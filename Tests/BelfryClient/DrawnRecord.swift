@@ -1,7 +1,7 @@
 import BelfryClient
 import TestSupport
 
-/// A record with fields of several types, some of them long.
+/// A random record. Its fields have several types, and some values are long.
 struct DrawnRecord {
     let number: Int
     let name: String
@@ -37,6 +37,7 @@ struct DrawnRecord {
     }
 }
 
+/// A random field of a record.
 enum DrawnField {
     case text(String)
     case whole(Int)
@@ -131,11 +132,13 @@ enum DrawnText {
         "abc XYZ", "äöüß", "Ж ц", "漢字かな", "العربية", "👨‍👩‍👧‍👦🇦🇹👍🏽", "e\u{301}\u{323}", "\"\\/\u{1}\n\r\n\t\u{7F}", "नमस्ते",
     ]
 
-    /// A string that is never empty. Short strings are more frequent than long strings.
+    /// A random string that is never empty. Short strings are more frequent than long strings. The last character may
+    /// go beyond `bytesMax`.
     static func any(upTo bytesMax: Int, using random: inout Seeded) -> String {
         draw(from: random.one(of: scripts), upTo: bytesMax, using: &random)
     }
 
+    /// A random ASCII string of fewer than `bytesMax` - 10 bytes, so that a prefix of 10 bytes fits.
     static func ascii(upTo bytesMax: Int, using random: inout Seeded) -> String {
         draw(from: "abcXYZ019-.", upTo: bytesMax - 10, using: &random)
     }

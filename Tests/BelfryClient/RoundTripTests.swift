@@ -4,7 +4,7 @@ import PipelineTestKit
 import TestSupport
 import Testing
 
-/// A pipeline makes pushes of random subscriptions and records, and the client reads these pushes.
+/// A pipeline makes pushes for random subscriptions and records, and the client reads these pushes.
 @Suite struct RoundTripTests {
     @Test(arguments: Seeded.seeds)
     func `the client reads what the subscription asked for, or the push is pruned`(seed: UInt64) async throws {

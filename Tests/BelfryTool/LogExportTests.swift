@@ -161,7 +161,7 @@ struct LogExportTests {
         #expect(try export(folder.file("new"), names) == whole)
     }
 
-    /// Each export ends with an incomplete line after some complete lines.
+    /// The last export is whole. Each other export has some complete lines and then an incomplete line.
     @Test func `an export that was cut off is imported only with --partial`() throws {
         let folder = try Folder()
         let event = #"{"type":"x"}"#

@@ -5,8 +5,8 @@ import Testing
 @testable import BelfryTool
 @testable import StageTool
 
-/// Compares the settings on the manual's page Reference/Settings.md with the settings that the code reads from a pipeline
-/// file.
+/// Compares the settings on the manual's page Reference/Settings.md with the settings that the code reads from a
+/// pipeline file.
 ///
 /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes new settings into the page, without their meanings.
 @Suite struct SettingReferences {

@@ -2,7 +2,7 @@ import CloudKitModel
 import Testing
 
 struct WordsTests {
-    @Test func `databases and environments have CloudKit's codes, and databases and changes its words`() {
+    @Test func `databases and environments have CloudKit's codes, and databases and changes have CloudKit's words`() {
         // In captured pushes, ck.qry.dbs is 1 for private, 2 for public and 3 for shared.
         #expect(DatabaseScope.allCases.map(\.rawValue) == [1, 2, 3])
         #expect(DatabaseScope.allCases.map { "\($0.word)" } == ["private", "public", "shared"])

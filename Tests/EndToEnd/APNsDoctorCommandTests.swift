@@ -128,7 +128,7 @@ struct APNsDoctorCommandTests {
         return (result.output, requests.count)
     }
 
-    /// Whether a request reached no device: the server did not accept the request, whose line has no token and no fate.
+    /// Whether a request reached no device. Then its line has no status 200, no token and no fate.
     private static func reachesNoDevice(_ request: String) -> Bool {
         !request.contains(#""status":200"#) && !request.contains(#""fate""#) && !request.contains(#""token":"#)
     }

@@ -75,7 +75,7 @@ struct AbsentLogCommandTests {
         #expect(try await Command.run(["log", "verify", notes.pipeline]).status == 0)
     }
 
-    @Test func `existing logs are shown before missing logs are reported`() async throws {
+    @Test func `if a log is missing, ls, stat and verify show the others, and export prints nothing`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: folder + "/pushes")

@@ -155,7 +155,7 @@ struct CurveCommandTests {
         #expect(await program.result().status == 0)
     }
 
-    @Test func `while a key changes, no request of its owner is rejected`() async throws {
+    @Test func `while the key of a client or of the stage is rotated, no request is rejected`() async throws {
         let notes = try Notes()
         let (yaml, ingest) = try await writePipelineWithKeys(notes)
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])

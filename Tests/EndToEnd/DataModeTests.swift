@@ -149,7 +149,7 @@ struct DataModeTests {
 
     @Test
     func
-        `only its owner can access the producers' secret in every mode, and send works after the doctor's advice`()
+        `in data mode 0750, only the owner can access the producers' secret; send works after the doctor's advice`()
         async throws
     {
         let notes = try Notes()

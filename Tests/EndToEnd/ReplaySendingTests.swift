@@ -26,7 +26,7 @@ struct ReplaySendingTests {
         server.requests.compactMap { $0.body.firstMatch(of: /"rid":"([^"]*)"/).map { String($0.1) } }
     }
 
-    /// Every file below the logs, with its contents.
+    /// The contents of the files below the logs, by path. Paths without a dot are left out: folders and lock files.
     private static func files(_ notes: Notes) throws -> [String: Data] {
         let folder = notes.folder + "/logs"
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.contains(".") }

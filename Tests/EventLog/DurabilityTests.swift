@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventLog
 
-/// A disk whose `fdatasync` waits for the test, or fails.
+/// A disk whose `fdatasync` waits until the test opens the gate, and then succeeds or fails.
 private final class SlowDisk: Sendable {
     let began = DispatchSemaphore(value: 0)
     let gate = DispatchSemaphore(value: 0)

@@ -6,7 +6,7 @@ import Time
 
 /// Single events of a log, read in any order.
 struct EventLookupTests {
-    /// A log with batches of one to hundreds of events, some empty, in many segments.
+    /// A log to which a test appends batches of any number of events, also batches without events.
     private final class Log {
         let folder: Folder
         let writer: EventLogWriter
@@ -60,7 +60,7 @@ struct EventLookupTests {
         try log.writer.close()
     }
 
-    @Test func `one batch may be larger than all others together`() throws {
+    @Test func `events are found even if one batch is larger than all others together`() throws {
         let log = try Log(segmentBytesMax: 8 << 20)
         for count in [3, 20_000, 1, 1] { try log.append(count, length: 100) }
         let lookup = EventLookup(directory: log.directory)

@@ -9,7 +9,8 @@ import Testing
 @Suite struct FaultTests {
     enum Fault: CaseIterable, Sendable { case io, full, interrupted, short }
 
-    /// Fails the call with this number. A short write writes half of the bytes.
+    /// A disk on which the call with the number `target` fails. With the faults `short` and `full`, a write does not
+    /// fail, but writes only half of its first part. With `short`, all other calls succeed.
     private final class Disk: Sendable {
         let fault: Fault
         let target: Int
@@ -69,8 +70,9 @@ import Testing
         var appended: [String] = []
     }
 
-    /// Appends eight events, and trims the log after the sixth event. After a failed call, appends the event again,
-    /// like a host that waits for disk space. Reopens the log if the writer can append no more.
+    /// Appends eight events, and trims the log after the sixth event. If an append fails, tries the same event again,
+    /// like a host that waits for disk space. After a failed flush or trim, continues with the next event. Reopens the
+    /// log after a failed sync, and after each failure from the 21st attempt on.
     private func run(_ scratch: Scratch, _ disk: Disk) throws -> Outcome {
         var options = scratch.options(segmentBytesMax: 400, sync: .always)
         options.calls = disk.fileCalls
@@ -116,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: Fault.allCases)
-    func `whichever call fails, no acknowledged event is lost or doubled`(fault: Fault) throws {
+    func `whichever call fails, no acknowledged event is lost or written twice`(fault: Fault) throws {
         var target = 1
         while true {
             let (scratch, disk) = (Scratch(), Disk(fault, at: target))

@@ -6,7 +6,10 @@ import Testing
 @Suite struct LostPageTests {
     private let pageBytes = 4096
 
-    /// A batch with one event over several pages, after other batches. No batch begins at a page's edge.
+    /// Writes batches with one event each. By default the last event extends over several pages, and no batch begins at
+    /// a page's edge.
+    ///
+    /// - Returns: The path of the segment, and the offset of the last batch.
     private func writeLog(
         in scratch: Scratch, paddings: [Int] = [100, 2000, 15_000]
     ) throws -> (path: String, last: Int) {

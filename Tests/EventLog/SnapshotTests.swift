@@ -47,7 +47,7 @@ import Time
         #expect(try store.check(try LogSummary(lastSequence: 2)).map(\.file) == [path])
     }
 
-    @Test func `the log's writer reports a damaged snapshot once and removes it`() throws {
+    @Test func `the log's writer removes a damaged snapshot, and keeps a snapshot of another build`() throws {
         var store = scratch.snapshots
         try store.write(.at(1, position: 1), "old")
         let path = try store.write(.at(2, position: 5), "new state").path

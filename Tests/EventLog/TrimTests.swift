@@ -81,7 +81,7 @@ import Time
         #expect(writer.cursor == Cursor(["a": writer.lastSequence]) && writer.lastSequence > 10)
     }
 
-    /// Lets the first removals succeed and one fail.
+    /// Lets the first `allowed` removals succeed, and all later ones fail.
     @Test func `a failed removal of segments leaves no gap in the log`() throws {
         for allowed in 0..<4 {
             let scratch = Scratch()

@@ -64,7 +64,7 @@ import Time
         _ = try scratch.writer()
     }
 
-    /// A child process that another thread is starting has such a copy.
+    /// Between fork and exec, a child process that another thread starts has such a copy.
     @Test func `a copy of the lock's descriptor does not lock a closed log`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
@@ -82,7 +82,7 @@ import Time
     }
 
     @Test(arguments: ["", ".", "..", ".hidden", "a/b", "a b", "é", String(repeating: "a", count: 65)])
-    func `a name that is not valid for a folder is refused`(name: String) {
+    func `a name that is not valid for a log is refused`(name: String) {
         let scratch = Scratch()
         #expect(throws: EventLogError.invalidName(name)) {
             try EventLogWriter(EventLogOptions(directory: scratch.path, name: name))

@@ -118,8 +118,8 @@ private final class SeparateStages: Sendable {
         file = try PipelineFile.load(path: folder.file("pipeline.yaml"), registry: .builtIns)
     }
 
-    /// Uses an existing folder and does not remove it. The process that crashes uses the folder of the test's process,
-    /// which removes it.
+    /// Uses an existing folder and does not remove it. The process that crashes uses the folder that the test's process
+    /// made. The test's process removes it.
     convenience init(at path: String, snapshotBytes: String) throws {
         try self.init(Folder(existing: path), snapshotBytes: snapshotBytes)
     }

@@ -90,6 +90,8 @@ extension DisturbedRun {
     private static var killsPerSupervisor: Int { 12 }
 
     /// Sends everything, and meanwhile kills one process after the other.
+    ///
+    /// - Returns: The result, and how many times each stage was killed.
     func run(rounds: Int, killing stages: [String]) throws -> (Result, [String: Int]) {
         var (kills, count, next) = ([String: Int](), 0, [String]())
         let result = try run(disturbing: evenRandomPositions(rounds)) { [self] in

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Edits the pipeline file while the five processes run with a local APNs.
+/// Edits the pipeline file while the processes of its stages run.
 @Suite(.serialized) struct Reload {
     private static let reloaded = "deliver: reloaded "
 

@@ -14,7 +14,7 @@ import ZeroMQ
         var outOfOrder: [String] = []
         /// Milliseconds until nine of ten requests had come.
         var delayOfNineTenths = 0
-        /// How many of their pushes were superseded before they were sent.
+        /// How many pushes to these devices were superseded before they were sent.
         var superseded = 0
         var problems: [String] = []
     }

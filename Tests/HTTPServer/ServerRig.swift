@@ -43,7 +43,7 @@ final class ServerRig: Sendable {
 
     func stop() async throws { try await server.stop(within: .seconds(30)) }
 
-    /// The rig, which the server needs before its initializer is done.
+    /// A reference to the rig. The server needs the reference before the rig's initializer is done.
     private final class RigReference: Sendable {
         private let stored = Mutex<ServerRig?>(nil)
         var rig: ServerRig? {

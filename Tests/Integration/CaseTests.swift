@@ -85,7 +85,7 @@ import Time
     }
 
     /// The subscriptions share a collapse ID, so their notifications become one push.
-    @Test func `a case of two subscriptions that share a push counts its outcome once`() async throws {
+    @Test func `a case of a push that two subscriptions share counts the push's outcome once`() async throws {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let subscriptions = ["first", "second"].map { id in
             #"{"type":"subscription.save","time":"2026-01-01T00:00:01Z",\#(place),"database":"public","user":"_margarethe","#

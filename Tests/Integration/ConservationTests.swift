@@ -42,7 +42,7 @@ import Testing
         events.indices.filter { events[$0]["type"] as? String == type }.map { $0 + 1 }
     }
 
-    @Test func `each change is matched or counted as not matched`() {
+    @Test func `each change of a record is matched or counted as not matched`() {
         let records = Set(sequences("record.save", changes) + sequences("record.delete", changes))
         let matched = Set(ofType("match", matches).map { number("change", $0) })
         let unmatched = ofType("not_matched", matches)
@@ -88,7 +88,7 @@ import Testing
         #expect(keys(ofType("push", pushes)) == keys(ofType("notification", notifications)))
     }
 
-    @Test func `each push has one outcome for each device of its user`() {
+    @Test func `each push has one outcome for each device of its user, or one outcome if there is no device`() {
         var devices: [String: Set<String>] = [:]
         var expected: [String] = []
         for (index, event) in pushes.enumerated() {

@@ -27,6 +27,7 @@ import ZeroMQ
     private func key(_ name: String) throws -> String { "'\(try pair(name).publicKey.z85)'" }
 
     /// - Parameters:
+    ///   - matchKey: The `publicKey` of match, in YAML. Nil for the key that belongs to its secret key.
     ///   - secretKey: The name of the secret key that ingest uses.
     ///   - lists: The `producers` and `readers` of ingest, in YAML.
     private func pipeline(
@@ -179,6 +180,8 @@ private struct Clients: Sendable {
     }
 
     /// Why a stage rejects a connection; nil if it accepts the connection and answers.
+    ///
+    /// - Parameter key: The name of the client's key in ``keys``. Nil for a client without a key.
     func refusal(of key: String?, at endpoint: String) throws -> ConnectionRefusal? {
         let socket = try makeSocket(withKey: key, expecting: ["ingest", "ingest.next"])
         defer { socket.close() }

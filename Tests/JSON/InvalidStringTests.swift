@@ -49,7 +49,7 @@ struct InvalidStringTests {
     ]
 
     @Test(arguments: ends + escapes + surrogates)
-    func `an invalid string is refused with the offset of its first invalid byte`(_ invalid: InvalidText) {
+    func `an invalid string is refused with the reason and the offset of its first mistake`(_ invalid: InvalidText) {
         #expect(refusal(invalid.bytes) == invalid.error)
     }
 
@@ -75,7 +75,7 @@ struct InvalidStringTests {
         }
     }
 
-    @Test func `every sequence of two bytes is accepted or refused as by Swift`() {
+    @Test func `every sequence of two non-ASCII bytes is accepted or refused as by Swift`() {
         for first in UInt8(0x80)...0xFF {
             for second in UInt8(0x80)...0xFF {
                 let isValid = String(validating: [first, second], as: UTF8.self) != nil

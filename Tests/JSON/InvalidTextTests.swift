@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// A text that RFC 8259 forbids, with the reason and the wrong byte.
+/// A text that RFC 8259 forbids, with the error that the parser must throw.
 struct InvalidText: Sendable, CustomTestStringConvertible {
     let bytes: [UInt8]
     let error: JSONError
@@ -118,7 +118,7 @@ struct InvalidTextTests {
     ]
 
     @Test(arguments: noValue + trailing + literals + numbers + arrays + objects)
-    func `an invalid text is refused with the offset of its first invalid byte`(_ invalid: InvalidText) {
+    func `an invalid text is refused with the reason and the offset of its first mistake`(_ invalid: InvalidText) {
         #expect(refusal(invalid.bytes) == invalid.error)
     }
 

@@ -50,7 +50,8 @@ extension Tree {
         return number.isFinite ? number : -0.0
     }
 
-    /// Runs of scalars from all planes: ASCII with controls, Latin, Cyrillic, CJK, emoji, private use, the edges.
+    /// Runs of random scalars: ASCII with control characters, Latin, Cyrillic, Hebrew, Arabic, CJK, emoji, private use,
+    /// and scalars beside the surrogates and at the ends of planes.
     private static func text(using random: inout Seeded) -> String {
         let blocks: [ClosedRange<UInt32>] = [
             0...0x7F, 0...0x1F, 0x20...0x7E, 0xA0...0x24F, 0x400...0x4FF, 0x590...0x6FF, 0x4E00...0x9FFF,

@@ -23,7 +23,7 @@ struct StringTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `every surrogate pair is decoded`(seed: UInt64) {
+    func `surrogate pairs are decoded`(seed: UInt64) {
         var random = Seeded(seed)
         let edges: [UInt32] = [0x10000, 0x103FF, 0x10400, 0x10FC00, 0x10FFFF]
         for value in edges + (0..<2000).map({ _ in UInt32.random(in: 0x10000...0x10FFFF, using: &random) }) {

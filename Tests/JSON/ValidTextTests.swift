@@ -51,7 +51,7 @@ struct ValidTextTests {
     ]
 
     @Test(arguments: scalars + numbers + strings + containers)
-    func `a valid text is read as it was written`(_ valid: ValidText) {
+    func `a valid text is read with the expected values`(_ valid: ValidText) {
         #expect(read(valid.text) { Tree($0).text } == .success(valid.meaning))
     }
 

@@ -56,7 +56,7 @@ struct ScriptTests {
         #expect(tokens == [nil, nil, 500])
     }
 
-    @Test func `which requests a random share draws depends only on the seed`() throws {
+    @Test func `which requests a random share selects depends only on the seed`() throws {
         var first = try script(#"{"when":{"share":0.25,"seed":7},"do":{"status":500}}"#)
         var again = first
         let drawn = statuses(&first, 4000)
@@ -138,7 +138,7 @@ struct StreamAllowanceTests {
         #expect(StreamAllowance(full: 10, hasCertificate: true).announced == 10)
     }
 
-    @Test func `a client has one stream from an error until the next success`() {
+    @Test func `with the quirk, a client has one stream from an error until the next success`() {
         var allowance = StreamAllowance(full: 10, hasCertificate: true)
         #expect(allowance.answered(status: 410, isAuthenticated: true, fallsAfterError: true) == nil)
         #expect(allowance.answered(status: 400, isAuthenticated: true, fallsAfterError: true) == 1)

@@ -37,7 +37,7 @@ import ZeroMQ
     }
 
     @Test(arguments: ["patient", "burst"])
-    func `wakes with an effect, and rare wakes, are no fault`(way: String) throws {
+    func `fewer wakes in a row than the limit, and wakes spread over a longer time, are no fault`(way: String) throws {
         var clock = try Self.clock(way)
         var out = Outbox()
         try Self.feed(&clock, &out)

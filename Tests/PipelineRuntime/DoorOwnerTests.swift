@@ -131,7 +131,7 @@ import ZeroMQ
         _ = try await atDoor(of: file) { peer in
             try peer.send(Self.produce(Peer.secret), Self.lines)
             _ = try peer.receive("answer")
-            // The second line comes again, and the last one has no line feed.
+            // The second line comes again, and the last line has no line feed.
             try peer.send(Self.produce(Peer.secret, first: 2), Array(text: "{\"n\":2}\ngarbage\n{\"n\":3}"))
             #expect(try peer.receive("answer").contains(#""through":4,"accepted":1"#))
         }

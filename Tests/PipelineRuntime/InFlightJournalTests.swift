@@ -242,7 +242,7 @@ import Time
 }
 
 extension InFlightJournal {
-    /// The answers that say that their push may arrive twice.
+    /// The numbers of the pushes whose answers say that the push may arrive twice.
     fileprivate mutating func marked(_ answers: [TransportAnswer]) -> [UInt64] {
         var answers = answers
         mark(&answers)

@@ -5,7 +5,8 @@ import Testing
 import Time
 import ZeroMQ
 
-/// A stage under a hostile or broken upstream reads every event once, in order, and ignores all other messages.
+/// A stage under a hostile or broken upstream reads every event once, in order, and ignores meaningless messages. It
+/// ends with an error if the upstream refuses it, serves another log, or has lost events.
 @Suite struct LinkUnderHostileUpstreams {
     private func relay(_ folder: Folder, _ context: HostContext) throws -> RunningHost {
         try RunningHost("relay", of: .gateAndRelay(in: folder), context)
@@ -137,7 +138,7 @@ import ZeroMQ
     }
 
     @Test(arguments: [true, false])
-    func `an upstream with a replaced log is refused by its identity`(_ whileRunning: Bool) async throws {
+    func `an upstream whose log was replaced is refused for the log's identity`(_ whileRunning: Bool) async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import Time
 
-/// The time of a log while the machine's clock is set, jumps and stops.
+/// The time of a log while the machine's clock runs evenly, is set back or jumps ahead.
 @Suite struct LogTimeTests {
     private let machine = Machine()
     private let start = Instant(microseconds: 1_767_225_600_000_000)
@@ -27,7 +27,7 @@ import Time
         }
     }
 
-    @Test func `the log's time is the machine's clock while that runs evenly`() {
+    @Test func `the log's time is the machine's time while the clock runs evenly`() {
         var time = machine.time(from: start)
         for step in [1, 60, 3_600, 86_400] {
             let before = time.now(from: .epoch)
@@ -80,7 +80,7 @@ import Time
         #expect(time.behind == .zero)
     }
 
-    @Test func `after the machine was suspended for a day, the log's time is the machine's time at once`() {
+    @Test func `a day after the log's last batch, a host starts with the machine's time at once`() {
         var time = machine.time(from: start)
         machine.set(by: .seconds(86_400))
         #expect(time.now(from: start) - start == .seconds(86_400))

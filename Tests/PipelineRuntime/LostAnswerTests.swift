@@ -70,7 +70,7 @@ import ZeroMQ
             complaints == [
                 "\(input):5: n: it is missing (n.missing)",
                 "\(input):1 to \(input):3: 3 lines had no answer, because the ingest stage restarted; it refused 2 of "
-                    + "them. Correct these, and send them again",
+                    + "these lines. Compare them with the changes log, correct the refused lines and send only these again",
             ])
     }
 

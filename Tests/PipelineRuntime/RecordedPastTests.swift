@@ -48,7 +48,7 @@ private enum StageInput: Equatable {
     var isAnswers: Bool { if case .answers = self { true } else { false } }
 }
 
-/// The inputs that a stage gets for a while, and the headers of its batches.
+/// Random inputs of a stage, and the headers of the batches that the stage writes.
 private struct StageHistory {
     private(set) var inputs: [StageInput] = []
     private(set) var headers: [BatchHeader] = []

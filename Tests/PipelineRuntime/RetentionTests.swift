@@ -184,8 +184,8 @@ private final class RetainedGate {
     var first: UInt64 { host.host.control.report.first }
     var snapshots: SnapshotStore { SnapshotStore(logDirectory: host.logDirectory) }
 
-    /// Sends events one by one. After each, the event is appended, old segments are removed and a snapshot includes the
-    /// event.
+    /// Sends events one by one. After each event, waits until the event is in the log, a snapshot includes it, and the
+    /// host's turn has ended. In this turn the host may remove old segments.
     func send(_ count: UInt64) throws {
         for _ in 0..<count {
             sent += 1

@@ -6,6 +6,7 @@ import Testing
 import ZeroMQ
 
 /// Tests that a stage makes its snapshots in the background. Meanwhile the stage takes events, and it can be stopped.
+/// Also tests that `health` reports the longest turns.
 @Suite struct SnapshotBesideTests {
     @Test func `a stage continues, and can stop, while its snapshot is made`() async throws {
         let folder = try Folder()

@@ -197,7 +197,7 @@ import Testing
         #expect(route.sent.isEmpty)
     }
 
-    @Test func `the last answer to a push under way is taken only once`() {
+    @Test func `the last answer to a deferred push is taken only once`() {
         let route = RecordedRoute(room: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a")])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Predicates
 
-/// Bytes are written as strings. Only the type in the field's dictionary distinguishes them.
+/// Bytes are written as strings. Only the type in the field's dictionary distinguishes bytes from strings.
 struct BytesTests {
     @Test(
         arguments: [

@@ -113,7 +113,7 @@ struct RandomPredicates {
         .bytes(Array(random.one(of: ["", "QQ==", "QUI=", "QUJD", "+/+/"]).utf8))
     }
 
-    /// `filterBy` cannot express a list with bytes and strings.
+    /// All values of a list are bytes, or none is: `filterBy` cannot express a list with bytes and other values.
     private mutating func list() -> [FieldValue] {
         var values: [FieldValue] = []
         let isBytes = random.isOneIn(6)

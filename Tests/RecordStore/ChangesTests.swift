@@ -201,7 +201,7 @@ struct TokenTests {
         #expect(error(last, zone, test.store) == .tokenExpired(.newZone))
     }
 
-    @Test func `a store of a trimmed log refuses tokens from before its first event`() throws {
+    @Test func `a store of a trimmed log refuses tokens from before the log's first event`() throws {
         let test = try TestStore()
         let batch = EventBatch([Line.saveZone("Z"), Line.save("a", zone: "Z")], first: 100, milliseconds: 1)
         _ = try test.writer.apply([batch])

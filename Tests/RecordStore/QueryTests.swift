@@ -8,7 +8,8 @@ import Time
 @testable import RecordStore
 
 struct QueryTests {
-    /// The names of the matching records of `zones`, in the query's order. Evaluates the predicate for each record.
+    /// The names of the matching records of `zones`, each after its zone's name and a slash, in the query's order.
+    /// Evaluates the predicate for each record.
     private func bruteForce(_ query: String, _ zones: [ZoneKey], _ store: RecordStore) throws -> [String] {
         let read = try RecordQuery(query)
         let predicate = try withJSON(query) { try PredicateReader().read(query: $0).predicate }
@@ -173,7 +174,7 @@ struct MarkerTests {
         #expect(try isRefused(marker, test.store, of: bob))
     }
 
-    @Test func `a query continues after the marker's record although it was deleted, also in a rebuilt store`() throws {
+    @Test func `a query continues after a marker whose record was deleted, also in a rebuilt store`() throws {
         let (test, rebuilt) = (try TestStore(), try TestStore())
         let lines = ["a", "b", "c"].map { Line.save($0) } + [Line.delete("a")]
         try test.apply(Array(lines[..<3]))

@@ -29,7 +29,7 @@ enum RandomChange: Sendable {
     case other
 }
 
-/// Draws histories in which the same few names come again in every database.
+/// Makes random histories, in which a few names occur often and in every database.
 struct RandomHistory {
     var random: Seeded
 
@@ -169,7 +169,7 @@ extension RandomChange.Record {
 }
 
 extension ZoneKey {
-    /// The default zone is left out.
+    /// The `zoneID` member of an event, with a comma before it; empty for the default zone.
     fileprivate var member: String {
         let owner = owner.map { #","ownerRecordName":"\#($0)""# } ?? ""
         return isDefault ? "" : #","zoneID":{"zoneName":"\#(name)"\#(owner)}"#

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import RecordStore
 
-/// Draws records with fields of every type, and queries for them.
+/// Makes random records with fields of many types, and random queries for these records.
 struct RandomQueries {
     var random: Seeded
 

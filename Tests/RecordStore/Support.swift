@@ -28,7 +28,8 @@ final class TestStore {
 
     /// Applies events as one batch.
     ///
-    /// - Parameter milliseconds: The time of the batch. If nil, the time is the number of the batch's first event.
+    /// - Parameter milliseconds: The time of the batch, in milliseconds since 1970. If nil, the first event's sequence
+    ///   is the time.
     @discardableResult
     func apply(_ lines: [String], milliseconds: Int64? = nil) throws -> [AppliedRequest] {
         guard !lines.isEmpty else { return [] }

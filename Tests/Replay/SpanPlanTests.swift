@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `no span is replayed after a difference or a failure`() throws {
+    @Test func `after a difference its stage is replayed no further, and after a failure no stage is`() throws {
         let plan = SpanPlan([history(4, bytes: 40), history(4, bytes: 30)])
         let abandoned = try #require(plan.next())
         abandoned.abandon()

@@ -42,7 +42,7 @@ import Testing
         #expect(HMAC.code(of: [], key: []) == code)
     }
 
-    /// The SHA-256 examples of NIST, and a message for each way in which the last block can be full.
+    /// Two known digests, and one long message that is added in parts of various lengths, and again byte by byte.
     @Test func `digests are SHA-256`() {
         #expect(
             SHA256.digest(of: "abc")

@@ -4,8 +4,8 @@ import Testing
 @testable import Signing
 
 @Suite struct ErrorQueueTests {
-    /// TLS code on the same thread would mistake errors in the queue for its own errors (see SSL_get_error(3)).
-    @Test func `no failure leaves an error in the thread's error queue`() throws {
+    /// TLS code on the same thread would mistake errors in OpenSSL's error queue for its own errors (SSL_get_error(3)).
+    @Test func `no failure leaves an error in OpenSSL's error queue of the thread`() throws {
         let key = PrivateKey()
         for number in ["00", "FF"].map({ String(repeating: $0, count: 32) }) {
             #expect(throws: SigningError.self) { try PrivateKey(pem: Samples.sec1([UInt8](hexadecimal: number))) }
@@ -21,6 +21,7 @@ import Testing
         #expect(ERR_peek_error() == 0)
         let certificate = try Certificate(pem: Samples.certificate)
         #expect(!certificate.hasPublicKey(key.publicKey) && certificate.extensionBytes("2.5.29.17") == nil)
+        // An empty queue gives no reason.
         #expect(throws: SigningError.libcrypto(reason: "no reason given")) { throw SigningError.last() }
     }
 }

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [Samples.secp256k1, Samples.secp384r1, Samples.oneWithoutItsCurvesName])
-    func `a key on another curve than P-256 is an error`(text: String) {
+    func `a key on another curve, or with numbers in place of the curve's name, is an error`(text: String) {
         #expect(throws: SigningError.unreadable(reason: "there is no private key on the curve P-256")) {
             try PrivateKey(pem: text)
         }

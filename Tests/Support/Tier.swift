@@ -3,8 +3,8 @@ import Testing
 
 /// Which tests run: the tests of the ordinary check, which is for every change, or all tests.
 ///
-/// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the cost of a test of
-/// the ordinary tier; `deploy/test` fails a test that costs more.
+/// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the cost of a test
+/// of the ordinary tier; `deploy/test` fails a test that costs more.
 package enum Tier: String, Sendable {
     case ordinary, full
 

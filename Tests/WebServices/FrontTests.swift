@@ -15,7 +15,7 @@ struct FrontTests {
     // MARK: Encryption
 
     @Test(.enabled(if: TestCertificates.isPossible, "needs openssl"))
-    func `with a certificate, clients choose HTTP 2 or HTTP 1, and after a reload they see the new one`() async throws {
+    func `with a certificate, clients choose HTTP 2 or HTTP 1, and a reload replaces the certificate`() async throws {
         let certificates = try TestCertificates()
         try certificates.make(commonName: "one")
         let files = ", certificate: \(certificates.certificate), key: {$file: \(certificates.key)}"
@@ -79,7 +79,7 @@ struct FrontTests {
 
     // MARK: Pages of other sites
 
-    @Test func `pages of the allowed origins may read answers, also of refused requests`() async throws {
+    @Test func `only pages of the allowed origins may read answers, also answers to refused requests`() async throws {
         try await GatewayRig.with(#", origins: ["http://localhost:8080"]"#) { rig in
             func headers(_ origin: String, _ method: String, _ more: [String: String] = [:]) async throws
                 -> (status: Int, headers: [String: String])
@@ -124,7 +124,7 @@ struct FrontTests {
 
     // MARK: The access log
 
-    @Test func `the access log has one line for each request, and contains no secrets`() async throws {
+    @Test func `the access log has one line for each request, contains no secrets, and may be rotated`() async throws {
         let folder = try Folder()
         let path = folder.path + "/access.log"
         try await GatewayRig.with(", accessLog: \(path)") { rig in
@@ -153,7 +153,7 @@ struct FrontTests {
         }
     }
 
-    @Test func `an access log that cannot be written stops no request`() async throws {
+    @Test func `an access log that cannot be written stops no request, and is reported once`() async throws {
         try await GatewayRig.with(", accessLog: /nowhere/access.log") { rig in
             for name in ["n1", "n2"] {
                 let answer = try await rig.modify("create", name)
@@ -166,7 +166,7 @@ struct FrontTests {
         }
     }
 
-    /// The text of a file as soon as it has `count` lines. Empty if the file has fewer lines for 10 seconds.
+    /// The text of a file as soon as it has `count` lines. Empty if the file still has fewer lines after 10 seconds.
     private static func lines(_ count: Int, of path: String) async throws -> String {
         for _ in 0..<1_000 {
             if let text = try? String(contentsOfFile: path, encoding: .utf8),

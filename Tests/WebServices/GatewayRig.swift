@@ -90,9 +90,11 @@ final class GatewayRig: Sendable {
         }
     }
 
-    /// Runs another gateway with a store of its own.
+    /// Runs a second gateway of this pipeline.
     ///
-    /// - Parameter body: Called with a function that posts a body to an endpoint of the other gateway.
+    /// - Parameters:
+    ///   - store: The folder of the second gateway's store.
+    ///   - body: Called with a function that posts a body to an endpoint of the second gateway.
     func withSecondGateway(
         store: String, _ body: ((String, String) async throws -> Answer) async throws -> Void
     ) async throws {
@@ -123,7 +125,7 @@ final class GatewayRig: Sendable {
 
     // MARK: Requests
 
-    /// An answer: its status and its JSON.
+    /// An answer: its status, its body, and its headers by their names in lower case.
     struct Answer: Sendable {
         let status: Int
         let text: String
@@ -148,6 +150,7 @@ final class GatewayRig: Sendable {
             }
         }
 
+        /// The number of elements of the list under a key of the JSON; 0 if the JSON has no such list.
         func count(_ key: String) -> Int {
             do {
                 let json = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]

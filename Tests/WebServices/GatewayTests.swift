@@ -10,7 +10,7 @@ import Testing
 struct GatewayTests {
     // MARK: Records
 
-    @Test func `a client reads what it wrote, by name, by query and as a change`() async throws {
+    @Test func `a client reads what it wrote, by name and by query`() async throws {
         try await GatewayRig.with { rig in
             let saved = try await rig.modify("create", "n1")
             #expect(saved.status == 200 && saved["records.0.recordName"] == "n1", "\(saved)")
@@ -26,7 +26,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `a zone's changes since a token are its new, changed and deleted records`() async throws {
+    @Test func `the changes of a zone are its records; since a token, they include deleted records`() async throws {
         try await GatewayRig.with { rig in
             try await rig.post(
                 "private/zones/modify",
@@ -69,7 +69,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `an atomic request changes all its records or none`() async throws {
+    @Test func `a refused operation makes an atomic request fail, but not a request that is not atomic`() async throws {
         try await GatewayRig.with { rig in
             let zone = #""zoneID":{"zoneName":"Work"}"#
             try await rig.post(
@@ -365,7 +365,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `operations share one copy of the request's zone ID, and their total size is limited`() async throws {
+    @Test func `unknown members of a zone ID are dropped, and the size of all operations is limited`() async throws {
         try await GatewayRig.with { rig in
             let name = String(repeating: "z", count: 255)
             try await rig.post(

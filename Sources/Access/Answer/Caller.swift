@@ -32,8 +32,8 @@ package struct Caller: Hashable, Sendable {
 
     /// The user's record name, for a request that changes something.
     ///
-    /// - Throws: `AUTHENTICATION_REQUIRED` for a client that has not signed in, `ACCESS_DENIED` if the API token or the
-    ///   key that signed the request or the sign-in is read-only.
+    /// - Throws: `AUTHENTICATION_REQUIRED` for a client that has not signed in. `ACCESS_DENIED` if one of these keys is
+    ///   read-only: the API token, the key that signed the request, or the key that signed the user's assertion.
     package func requireWriting() throws(AccessError) -> String {
         let user = try requireUser()
         let keys = webToken == nil ? "the key \(keyName)" : "the key \(keyName) or the sign-in key"

@@ -5,8 +5,8 @@ import Time
 struct Authenticator {
     let keys: AccessKeys
 
-    /// - Throws: ``AccessError`` if the request is malformed, if the keys do not allow the request, or if only a user may
-    ///   make the request and it names no user.
+    /// - Throws: ``AccessError`` if the request is malformed, if the keys do not allow the request, or if the request
+    ///   needs a user but names none.
     func caller(of request: AccessRequest, at now: Instant) throws(AccessError) -> Caller {
         let path = try WebServicesPath(request.path)
         let query = try CredentialQuery(request.rawQuery)

@@ -10,7 +10,7 @@ struct RequestSignature {
     /// The signature in DER.
     private let bytes: [UInt8]
 
-    // CloudKit Web Services: a signature is valid for ten minutes.
+    // CloudKit Web Services: a signature is valid for ten minutes. Belfry also accepts a date up to ten minutes ahead.
     private static let ageMax = Duration.seconds(10 * 60)
 
     /// - Returns: Nil if the request has none of the headers.

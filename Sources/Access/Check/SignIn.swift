@@ -9,6 +9,7 @@ package struct SignIn: Hashable, Sendable {
     package let webToken: String
     /// When the token expires.
     package let expires: Instant
+    /// The name of the sign-in key that signed the assertion.
     package let keyName: String
 
     let keyID: String

@@ -12,7 +12,7 @@ package struct AccessKey: Hashable, Sendable {
         case signIn(PublicKey)
     }
 
-    /// The part of an API token that Belfry stores.
+    /// What Belfry stores of an API token.
     package struct APIToken: Hashable, Sendable {
         /// SHA-256 without salt or stretching: both only slow down guessing, and nobody can guess 256 random bits.
         let digest: [UInt8]

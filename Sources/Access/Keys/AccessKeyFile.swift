@@ -56,9 +56,8 @@ extension AccessKeyFile {
     ///
     /// - Parameter newKeys: The keys to begin with if there is no file; nil if a missing file is an error.
     /// - Returns: The result of `change`. The change is durable.
-    /// - Throws: The error of `change`, or an error of the file. The file is then unchanged. Exception: if the last step
-    ///   fails, which makes the new file's name durable, the file has the new keys, but a power cut may bring the old
-    ///   keys back.
+    /// - Throws: The error of `change`, or an error of the file. The file is then unchanged, with one exception: if the
+    ///   folder cannot be synchronized, the file has the new keys, but a power cut may bring the old keys back.
     package func edit<Result>(
         orBeginningWith newKeys: @autoclosure () -> AccessKeys? = nil,
         _ change: (inout AccessKeys) throws(AccessKeyError) -> Result
@@ -71,7 +70,7 @@ extension AccessKeyFile {
         return result
     }
 
-    /// Takes an exclusive lock, which is held until the returned descriptor is closed. A file of its own is locked,
+    /// Takes an exclusive lock, which is held until the returned descriptor is closed. The lock is on a separate file,
     /// because each edit replaces the key file.
     private func lock() throws(AccessKeyError) -> CInt {
         let lock = AccessKeyFile(path: path + ".lock")

@@ -41,7 +41,7 @@ final class AccessKeyMonitor: Sendable {
         state = Mutex(State())
     }
 
-    /// The result of the last reading. Reads the file again if its stamp has changed.
+    /// The result of the last reading. Reads the file first if its stamp has changed, or if it has no stamp.
     func currentReading() -> Reading {
         guard let file else { return .open }
         return state.withLock { state in

@@ -3,11 +3,11 @@ import Time
 
 /// The contents of a key file.
 package struct AccessKeys: Hashable, Sendable {
-    /// In the order of creation.
+    /// The keys, in the order of creation.
     package internal(set) var keys: [AccessKey]
     /// The secret under which gateways issue web authentication tokens. A gateway must know it, so it is not hashed.
     var secret: [UInt8]
-    /// The users who signed out everywhere, and when. Sessions that began before are refused.
+    /// The users who signed out everywhere, each with the time. Sessions that began at this time or before are refused.
     var signOuts: [SignedOutUser: Instant]
 
     struct SignedOutUser: Hashable, Sendable {
@@ -17,7 +17,7 @@ package struct AccessKeys: Hashable, Sendable {
 
     private static let secretBytes = 32
 
-    /// No keys, and a new secret.
+    /// Makes contents without keys and with a new secret.
     package init(_ random: RandomBytes) {
         self.init(keys: [], secret: random(AccessKeys.secretBytes), signOuts: [:])
     }
@@ -30,7 +30,7 @@ package struct AccessKeys: Hashable, Sendable {
 
     func key(_ id: String) -> AccessKey? { keys.first { $0.id == id } }
 
-    /// The key of an API token, and the part of the token that Belfry stores; nil if no key has this token.
+    /// The key of an API token, and what Belfry stores of the token; nil if no key has this token.
     func key(ofToken text: String) -> (key: AccessKey, token: AccessKey.APIToken)? {
         let lastCharacters = text.suffix(AccessKey.lastCharactersCount)
         for key in keys {
@@ -81,7 +81,7 @@ extension AccessKeys {
         signOuts[SignedOutUser(container: container, user: user)] = now
     }
 
-    /// Revokes all web authentication tokens, by drawing a new secret.
+    /// Revokes all web authentication tokens by making a new secret.
     package mutating func signOutEverybody(_ random: RandomBytes) {
         secret = random(AccessKeys.secretBytes)
         signOuts = [:]

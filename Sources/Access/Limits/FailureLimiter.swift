@@ -1,7 +1,7 @@
 import Time
 
-/// Limits failed attempts for each client and each key with token buckets: a failure takes a token, and time gives it
-/// back.
+/// Limits failed attempts for each client and each key with token buckets. A failure takes a token from a bucket, and
+/// the bucket gains one token in each interval until it is full.
 ///
 /// A client without tokens is refused before anything else is checked. A key without tokens refuses only clients that
 /// have failed lately. Otherwise an attacker with many addresses could lock the key's owner out.
@@ -55,8 +55,8 @@ struct FailureLimiter: Sendable {
         return wait > .zero ? wait : nil
     }
 
-    /// When the subject's bucket is full again, but at the latest when a bucket that is empty now would be full. Without
-    /// this limit, clients would wait too long after the clock was set back.
+    /// When the subject's bucket is full again. After the clock was set back, the recorded time may be too far in the
+    /// future. So the result is never later than the time at which a bucket that is empty now would be full.
     private func refill(_ subject: Subject, at now: Instant) -> Instant {
         let refill = refills[subject] ?? now
         return min(refill, now.advanced(by: subject.limit.interval * subject.limit.burst))

@@ -63,7 +63,8 @@ struct Assertion {
     private static let clockDifferenceMax = Duration.seconds(30)
     static let lifeMax = Duration.seconds(5 * 60)
 
-    /// - Throws: `AUTHENTICATION_FAILED` for an assertion for another container or another time.
+    /// - Throws: `AUTHENTICATION_FAILED` if the assertion is for another container, has expired, expires too far in the
+    ///   future, or is not valid yet.
     func check(container: String, at now: Instant) throws(AccessError) {
         guard audience.contains(container) else {
             throw .notValid("assertion.aud", "it does not name the container of the path")

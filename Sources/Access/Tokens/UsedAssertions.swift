@@ -20,7 +20,7 @@ struct UsedAssertions {
         guard expirations[id] == nil else { throw .notValid("assertion.jti", "the assertion was used before") }
         if expirations.count >= countMax { expirations = expirations.filter { $0.value > now } }
         guard expirations.count < countMax else {
-            throw AccessError(.tryAgainLater, nil, "too many users have signed in within five minutes", retryAfter: 60)
+            throw AccessError(.tryAgainLater, nil, "there were too many sign-ins in the last minutes", retryAfter: 60)
         }
         expirations[id] = assertion.expires
     }

@@ -23,7 +23,7 @@ public struct BelfryUser: Hashable, Sendable {
     /// The ingest command that saves a subscription: a line for `belfry send`, without its newline.
     ///
     /// - Parameter isStrict: Whether to reject what CloudKit rejects. If false, any subscription may be saved in any
-    ///   database, a zone subscription may watch the default zone, and a predicate may contain `OR` and `ALL`, and `NOT`
+    ///   database, zone subscriptions may watch the default zone, and a predicate may contain `OR`, `ALL`, and `NOT`
     ///   before a group. Ingest accepts such a subscription only if the pipeline file allows it.
     /// - Throws: The first rule that the subscription violates.
     public func command(

@@ -7,7 +7,8 @@ import Predicates
 public struct InvalidSubscription: Error, Hashable, Sendable {
     /// A stable word for programs, such as `name.length`. The ingest stage answers with the same codes.
     public let code: String
-    /// The property to change, such as `notificationInfo.desiredKeys[3]`, `querySubscriptionOptions` or `databaseScope`.
+    /// The property to change, such as `notificationInfo.desiredKeys[3]`, `querySubscriptionOptions` or
+    /// `databaseScope`.
     public let property: String
     /// A sentence that states the rule and the remedy.
     public let reason: String

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The base class of notifications. ``RemoteNotification/init(fromRemoteNotificationDictionary:)`` makes one of its
-/// subclasses, or an instance of this class for a push of unknown kind.
+/// The base class of notifications. ``RemoteNotification/init(fromRemoteNotificationDictionary:)`` makes an instance of
+/// a subclass. For a push of unknown kind, it makes an instance of this class.
 open class CKNotification: NSObject, RemoteNotification {
     /// The kind of the subscription that sent the push.
     public enum NotificationType: Int, Sendable, BitwiseCopyable {

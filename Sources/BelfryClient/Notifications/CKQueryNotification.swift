@@ -16,8 +16,8 @@ open class CKQueryNotification: CKNotification {
     /// The record that changed; nil if a pruned payload left it out.
     open var recordID: CKRecord.ID? { content.recordID }
     /// The values of the desired keys of a created or updated record: `String`, `NSNumber`, ``CLLocation`` or
-    /// ``CKRecord/Reference``. A date is a number, which ``date(forKey:)`` converts. A key is missing if the record had no
-    /// value, or if a pruned payload left it out.
+    /// ``CKRecord/Reference``. A date is a number, which ``date(forKey:)`` converts. A key is missing if the record had
+    /// no value, or if a pruned payload left the value out. Nil if the payload has no values.
     open var recordFields: [String: Any]? { content.fields?.mapValues(\.value) }
 
     /// The date in a desired key of type TIMESTAMP. Not in CloudKit, whose payloads do not say which numbers are dates.

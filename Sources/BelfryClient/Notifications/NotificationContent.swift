@@ -17,8 +17,8 @@ struct NotificationContent: Sendable {
         }
     }
 
-    /// Nil if the payload has none of the dictionaries. CloudKit's client reads such a payload as a notification of unknown
-    /// kind.
+    /// Nil if the payload has none of the dictionaries. CloudKit's client reads such a payload as a notification of
+    /// unknown kind.
     let kind: Kind?
     let notificationID: CKNotification.ID?
     let containerIdentifier: String

@@ -82,7 +82,8 @@ extension PredicateSource {
     }
 }
 
-/// Reads `TRUEPREDICATE` and `FALSEPREDICATE` from Foundation's `predicateFormat`, without a warning of its deprecation.
+/// Reads `TRUEPREDICATE` and `FALSEPREDICATE` from Foundation's `predicateFormat`, without the warning that this
+/// property is deprecated.
 private protocol FormattedPredicate {
     var predicateFormat: String { get }
 }

@@ -12,7 +12,7 @@ open class CKDatabaseSubscription: CKSubscription {
     @available(*, deprecated, message: "give the subscription an ID of your own: init(subscriptionID:)")
     public convenience init() { self.init(subscriptionID: UUID().uuidString) }
 
-    /// Watches the database in which the subscription is saved.
+    /// Makes a subscription that watches the database in which it is saved.
     public init(subscriptionID: CKSubscription.ID) {
         super.init(coder: FormCoder(SubscriptionForm(subscriptionID: subscriptionID, type: .database)))
     }

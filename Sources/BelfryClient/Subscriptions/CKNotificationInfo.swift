@@ -56,7 +56,7 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[text: .alertLocalizationKey] }
         set { state.withLock { $0[text: .alertLocalizationKey] = newValue } }
     }
-    /// The fields whose values fill in the localized text: strings, numbers or dates.
+    /// The fields whose values fill in the localized text. The values may be strings, numbers or dates.
     open var alertLocalizationArgs: [CKRecord.FieldKey]? {
         get { properties[list: .alertLocalizationArgs] }
         set { state.withLock { $0[list: .alertLocalizationArgs] = newValue } }
@@ -106,7 +106,8 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[text: .soundName] }
         set { state.withLock { $0[text: .soundName] = newValue } }
     }
-    /// The fields whose values the push carries, at most three: strings, numbers, locations, dates or references.
+    /// The fields whose values the push carries, at most three. The values may be strings, numbers, locations, dates or
+    /// references.
     open var desiredKeys: [CKRecord.FieldKey]? {
         get { properties[list: .desiredKeys] }
         set { state.withLock { $0[list: .desiredKeys] = newValue } }

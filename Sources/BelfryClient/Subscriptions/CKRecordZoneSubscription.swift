@@ -16,7 +16,7 @@ open class CKRecordZoneSubscription: CKSubscription {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
     }
 
-    /// Watches one zone.
+    /// Makes a subscription that watches one zone.
     public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         var form = SubscriptionForm(subscriptionID: subscriptionID, type: .recordZone)
         form.zoneID = zoneID

@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import Synchronization
 
-/// The base class of subscriptions: create one of its subclasses.
+/// The base class of subscriptions. Create an instance of one of its subclasses.
 ///
 /// Tasks may share a subscription. When one task changes it, all tasks see the change.
 open class CKSubscription: NSObject, NSCopying, NSSecureCoding {
@@ -19,7 +19,7 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding {
     private let state: Mutex<SubscriptionForm>
     private let formatArgument = FormatArgument()
 
-    /// - Note: A damaged archive fails the coder, and makes a subscription with an empty ID.
+    /// - Note: From a damaged archive, this makes a subscription with an empty ID, and the coder reports an error.
     public required init(coder: NSCoder) { state = Mutex(SubscriptionForm(from: coder)) }
 
     /// The ID under which the subscription is saved.

@@ -26,7 +26,8 @@ extension SubscriptionForm {
             return buffer.append(.recordType, recordType)
         }
         writeQuery(into: &buffer)
-        // Without a zone, CloudKit's client watches all zones, but Web Services only the default zone unless `zoneWide` is set.
+        // Without a zone, a subscription of CloudKit's client watches all zones. In Web Services it watches only the
+        // default zone, unless `zoneWide` is set.
         if let zoneID { SubscriptionForm.write(zoneID, into: &buffer) } else { buffer.append(.zoneWide, true) }
         options.writeMembers(into: &buffer)
     }

@@ -12,8 +12,8 @@ enum RuleProcess {
 
     // MARK: In the child process
 
-    /// Prints the result as JSON. If the rule `repeats` passed, it also prints a digest of the stage's output, which the parent
-    /// compares with the digest of another process.
+    /// Prints the result as JSON. If the rule `repeats` passed, it also prints a digest of the stage's output, which
+    /// the parent compares with the digest of another process.
     static func printResult(of rule: ConformanceRule, for stage: StageConformance) throws {
         let result = stage.result(rule)
         let line = try ByteBuffer.object {

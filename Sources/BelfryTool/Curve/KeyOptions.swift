@@ -11,8 +11,10 @@ struct KeyOptions: ParsableArguments {
             """, completion: .file())
     var key: String?
 
-    /// - Throws: ``ToolFailure`` if the file is missing or does not contain a secret key; `SecretFileError` if it cannot be
-    ///   read, or if other users may read it.
+    /// The key in the given file; nil without the option.
+    ///
+    /// - Throws: ``ToolFailure`` if the file is missing or does not contain a secret key; `SecretFileError` if the file
+    ///   cannot be read, or if other users may read it.
     func pair() throws -> CurveKeyPair? { try key.map { try KeyFile(path: $0).pair() } }
 }
 

@@ -34,7 +34,7 @@ private final class Run {
     private let producer: Producer
     private let silenceMax: Duration
     private var lastAnswer = ContinuousClock.now
-    /// The letters that the door has not answered yet, by their line numbers at the door.
+    /// The letters that the door has not answered yet, by the numbers that the door gives to their lines.
     private var unanswered: [UInt64: EventPlace] = [:]
     /// How many letters the door accepted or refused, but whose answers were lost when it restarted.
     private var lostAnswers = 0
@@ -93,6 +93,7 @@ private final class Run {
     }
 
     /// Counts the letters whose answers were lost. The door knows how many of these letters it refused, but not which.
+    /// If the door does not know how many, all of them count as accepted.
     private func countLostAnswers() {
         let refused = Int(producer.refusedWithoutAnswer ?? 0)
         totals.accepted += lostAnswers - refused

@@ -2,8 +2,8 @@ import EventLog
 import Foundation
 import PipelineRuntime
 
-/// The files and folders of a data folder that more users can access than the folder's ``DataMode`` allows. In every mode,
-/// only the owner may access the file with the producers' secret.
+/// The files and folders of a data folder that more users can access than the folder's ``DataMode`` allows. In every
+/// mode, only the owner may access the file with the producers' secret.
 struct ExposedFiles {
     struct File: Hashable {
         let path: String

@@ -110,7 +110,7 @@ extension LogsCheck {
 // MARK: - Dead letters
 
 extension LogsCheck {
-    /// The check counts the codes of at most this many dead letters, the newest.
+    /// The check counts the codes of the newest dead letters of a log, at most this many.
     static let lettersMax: UInt64 = 1_000
 
     private static func deadLetters(in log: LogSummary) throws(EventLogError) -> Finding {

@@ -47,7 +47,8 @@ private struct UpstreamNoteCheck: LogCheck {
         return [log.problem("upstream.json", "names log '\(note.log)', but the log's cursor names '\(names)'")]
     }
 
-    /// The name of the upstream log in a snapshot's cursor or in the log's own cursor, and in which of them it was found.
+    /// The name of the upstream log in a snapshot's cursor or in the log's own cursor, and in which of them it was
+    /// found.
     private func recordedUpstream(of log: VerifiedLog) throws(EventLogError) -> (upstream: String, source: String)? {
         if let header = try log.snapshots().last(where: { $0.upstream != log.identity }) {
             return (header.cursor.positions.keys.first ?? "", "the snapshot at sequence \(header.sequence)")

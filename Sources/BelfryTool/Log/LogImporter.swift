@@ -9,7 +9,7 @@ struct LogImporter: ~Copyable {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax, depthMax: 512))
     private var current: (name: String, log: LogImport)?
     private var batch: Batch?
-    /// The logs since the last `end` line, with the numbers of their batches and events.
+    /// The logs since the previous `end` line, with the numbers of their batches and events.
     private var counts: [ExportedLog] = []
     private var lastSequence: UInt64 = 0
     private var hasEnded = false
@@ -80,7 +80,7 @@ struct LogImporter: ~Copyable {
             + "an early version of Belfry needs --partial even if it is complete"
     }
 
-    /// Moves the complete logs to their folder, without an incomplete last batch.
+    /// Moves the logs to their folder. Leaves out an incomplete last batch.
     mutating func finish() throws {
         batch = nil
         try finishLog(isCut: !hasEnded)

@@ -80,7 +80,8 @@ enum RepairText {
         ]
     }
 
-    /// The message for a log whose end is missing without damage. Only the files beside the log show that it was longer.
+    /// The message for a log whose end is missing without damage. Only the files beside the log show that it was
+    /// longer.
     private static func lostEnd(_ plan: RepairPlan) -> String? {
         guard plan.cuts.isEmpty, let known = plan.knownThrough else { return nil }
         let files = plan.derivedFiles.joined(separator: ", ")

@@ -72,8 +72,8 @@ extension TokenMask {
         }
     }
 
-    /// The event with its tokens masked. If the event is not JSON, the result is an empty string if the event may contain
-    /// a `token` member, and otherwise the unchanged text.
+    /// The event with its tokens masked. If the event is not JSON, the result is an empty string if the event may
+    /// contain a `token` member, and otherwise the unchanged text.
     private static func masked(event text: String) -> String {
         var buffer = ByteBuffer(capacity: text.utf8.count + 64)
         return Array(text.utf8).withUnsafeBytes { event in

@@ -56,8 +56,8 @@ struct PushTestCommand: AsyncParsableCommand {
         if answer.outcome != .accepted { throw ToolFailure(.no) }
     }
 
-    /// The answer to the push, or `deferred` if the push is still in flight after ``answerWaitMax``. To get the answer, the
-    /// push is given to the transport again, which does not send a push in flight twice.
+    /// The answer to the push, or `deferred` if the push is still in flight after ``answerWaitMax``. To get the answer,
+    /// the push is given to the transport again, which does not send a push in flight twice.
     private static func answer(of transport: some Transport, to push: Delivery) async throws -> TransportAnswer {
         let deadline = ContinuousClock.now + answerWaitMax
         var answer = await transport.deliver([push])[0]

@@ -2,8 +2,8 @@ import Glibc
 import PipelineRuntime
 import Replay
 
-/// Shows the progress of a replay on standard error: one line that overwrites itself on a terminal, otherwise a line every
-/// few seconds.
+/// Shows the progress of a replay on standard error: one line that overwrites itself on a terminal, otherwise a line
+/// every few seconds.
 struct ReplayDisplay {
     private let progress: [StageProgress]
     private let started = ContinuousClock.now

@@ -33,8 +33,8 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 
     var isFile: Bool { if case .file = self { true } else { false } }
 
-    /// The watch that prints or writes the pushes of a replay. For `null` with a speed, the watch only waits between them.
-    /// Nil for a transport, and for `null` without a speed.
+    /// The watch that prints or writes the pushes of a replay. For `null` with a speed, the watch only waits between
+    /// them. Nil for a transport, and for `null` without a speed.
     func replayPushes(
         speed: Double?, only focus: ReplayFocus?, as form: FileTransport.Settings.Form
     ) throws -> ReplayPushes? {

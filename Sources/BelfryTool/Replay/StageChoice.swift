@@ -3,7 +3,7 @@ import Foundation
 import Inspect
 import PipelineKit
 
-/// The value of `--stage`: a stage's name, optionally with another program to run.
+/// The value of `--stage`: `NAME`, or `NAME=PATH` to run the stage with another program.
 struct StageChoice: ExpressibleByArgument {
     let name: String
     let program: String?
@@ -14,7 +14,7 @@ struct StageChoice: ExpressibleByArgument {
         (self.name, program) = (name, parts.count > 1 ? parts[1] : nil)
     }
 
-    /// The commands that run stages with other programs, by stage.
+    /// For each stage with another program, the command that runs it.
     static func programs(_ choices: [StageChoice], of checked: CheckedPipeline) throws -> [String: [String]] {
         var programs: [String: [String]] = [:]
         for choice in choices {
@@ -34,7 +34,8 @@ struct StageChoice: ExpressibleByArgument {
         return programs
     }
 
-    /// The command that runs a stage: another build of `belfry`, or a program for stages of one kind.
+    /// The command that runs a stage. The program is another build of `belfry`, or the program of one kind of stage,
+    /// such as `belfry-match`.
     private static func command(_ program: String, _ stage: String, _ pipeline: String) throws -> [String] {
         guard FileManager.default.isExecutableFile(atPath: program) else {
             throw ToolFailure(.noInput, "\(program) does not exist or is not executable")

@@ -8,7 +8,8 @@ struct LogsFolder {
     let data: String
 
     /// - Parameters:
-    ///   - userFolder: The folder in which the logs stay after the run; it must not contain logs. Nil for temporary logs.
+    ///   - userFolder: The folder in which the logs stay after the run; it must not contain logs. Nil for temporary
+    ///     logs.
     ///   - mode: The mode of the user's folder, if that folder is made.
     /// - Throws: ``ToolFailure`` with status 73 if a folder cannot be made or contains logs, and with 74 if a folder
     ///   cannot be written.

@@ -74,7 +74,8 @@ struct Tap: Sendable {
         throw try probe.refusal(onlyIfCertain: false) ?? LinkError.silent(endpoint: plan.bind, waited: timeout)
     }
 
-    /// The sequence of the first event to print. If retention removed that event, the first sequence that the log still has.
+    /// The sequence of the first event to print. If retention removed that event, the first sequence that the log still
+    /// has.
     ///
     /// - Throws: ``LinkError`` if the stage does not answer or rejects the key.
     private func firstSequence(from start: TapStart) throws -> UInt64 {

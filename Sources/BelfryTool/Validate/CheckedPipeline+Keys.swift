@@ -6,8 +6,8 @@ import ZeroMQ
 extension CheckedPipeline {
     /// Checks the CURVE keys of all stages.
     ///
-    /// - Parameter needsSecrets: Whether an unreadable secret key is a mistake; false for a machine that does not run all
-    ///   stages.
+    /// - Parameter needsSecrets: Whether an unreadable secret key is a mistake; false for a machine that does not run
+    ///   all stages.
     /// - Throws: ``PipelineFileError`` with the mistakes of all stages.
     func checkKeys(needsSecrets: Bool = true) throws {
         let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())

@@ -5,8 +5,8 @@ import Time
 import WebServices
 
 extension CheckedPipeline {
-    /// Warnings about secrets: first about secrets in the pipeline file itself, then about unusable secret files, then about
-    /// secrets that a transport or the gateway cannot use.
+    /// Warnings about secrets: first about secrets in the pipeline file itself, then about unusable secret files, then
+    /// about secrets that a transport or the gateway cannot use.
     func secretWarnings() throws(PipelineFileError) -> [SettingsError] {
         try file.secretsInClear(under: Registry.builtIns.secretKeys) + file.secretFileErrors()
             + warnings { settings, reader in

@@ -7,8 +7,8 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Sends the pushes of ``DeliverBench`` through the deliver stage. The stage reads them from a log over a link, sends them
-/// with the APNs transport and writes every outcome to its own log.
+/// Sends the pushes of ``DeliverBench`` through the deliver stage. The stage reads them from a log over a link, sends
+/// them with the APNs transport and writes every outcome to its own log.
 struct DeliverStageBench: Sendable {
     /// The settings of the transport, as members of a YAML flow mapping.
     let transport: String

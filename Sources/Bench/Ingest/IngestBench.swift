@@ -6,7 +6,7 @@ import PipelineRuntime
 import Time
 import ZeroMQ
 
-/// Measures ingest with a number of live records. Ingest's host, its log and a producer are in this process.
+/// Measures ingest while a given number of records exist. Ingest's host, its log and a producer are in this process.
 struct IngestBench: Sendable {
     let records: Int
     let changes: Int

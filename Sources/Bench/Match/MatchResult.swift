@@ -3,7 +3,7 @@ struct MatchResult: Sendable {
     let subscriptions: Int
     let changes: Int
     var buildSeconds = 0.0
-    /// The growth of the process while it built the index, divided by the number of subscriptions.
+    /// How much memory the process gained while it built the index, divided by the number of subscriptions.
     var bytesPerSubscription = 0.0
     var perSecond = 0.0
     /// The time that matching one change takes.

@@ -24,8 +24,8 @@ struct MemoryBench: Sendable {
         let kind: StateKind
         /// Bytes of memory for each device, badge or notification, including its text.
         let bytes: Double
-        /// Bytes of the text that a stage must keep for each device, badge or held notification: the names and the token,
-        /// the user's name, or the text of the match.
+        /// Bytes of the text that a stage must keep for each device, badge or held notification: the names and the
+        /// token, the user's name, or the text of the match.
         let textBytes: Double
 
         var bytesBeyondText: Double { bytes - textBytes }

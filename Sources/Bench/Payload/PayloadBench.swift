@@ -9,7 +9,7 @@ import Time
 /// favors none of them.
 struct PayloadBench: Sendable {
     let input: PayloadBenchInput
-    /// The minimum length of each turn.
+    /// The minimum length of each turn, in seconds.
     let seconds: Double
     let interruption: Interruption
 

@@ -6,9 +6,9 @@ import Time
 
 /// Reads from the logs, after a run, how long each change took from ingest to push.
 ///
-/// The latency of a change is the time from its acceptance by ingest to the answer of the transport. It begins at the time
-/// of the change's batch in the changes log. It ends at the time of the batch with the outcome that names the change in
-/// `causes`. Both times come from the machine's clock.
+/// The latency of a change is the time from its acceptance by ingest to the answer of the transport. It begins at the
+/// time of the change's batch in the changes log. It ends at the time of the batch with the outcome that names the
+/// change in `causes`. Both times come from the machine's clock.
 struct LatencyReading {
     /// When ingest accepted each change that led to an accepted push.
     private(set) var acceptTimes: [Instant] = []

@@ -2,7 +2,7 @@ extension LogIndex {
     /// Calls `body` with each event that has all of the keys, in log order or newest first, until `body`
     /// returns false.
     ///
-    /// Reads only the blocks that may have the keys, and checks their CRCs.
+    /// Reads only the blocks that may have the keys, and checks the CRCs of their batches.
     ///
     /// - Parameter keys: Hashes from the scheme's extractor. Another key may have the same hash, so `body` must check
     ///   the event.
@@ -36,7 +36,7 @@ extension LogIndex {
         return events
     }
 
-    /// The event with a sequence; nil if the log did not have the event at the last update.
+    /// The event with a sequence; nil if the log ended before the event at the most recent update.
     ///
     /// - Throws: ``EventLogError/gone(directory:sequence:first:)``.
     package func event(at sequence: UInt64) throws(EventLogError) -> LoggedEvent? {

@@ -15,7 +15,8 @@ package struct LogIndexReport: Hashable, Sendable {
 extension LogIndex {
     /// Makes the index again in memory, and compares it with the index files byte for byte. Changes nothing.
     ///
-    /// A missing file is no problem, because the next update makes it.
+    /// A missing file is no problem, and neither is a file that lacks the segment's last blocks: the next update adds
+    /// what is missing.
     ///
     /// - Parameter directory: The log's own folder.
     /// - Throws: Errors that prevent reading the log.

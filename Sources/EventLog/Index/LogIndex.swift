@@ -46,12 +46,12 @@ import Time
         self.limits = limits
     }
 
-    /// The log's oldest event at the last update.
+    /// The sequence of the log's oldest event at the most recent update.
     package var firstSequence: UInt64 { segments.first?.first ?? 1 }
-    /// The log's last event at the last update; one less than ``firstSequence`` without events.
+    /// The sequence of the log's last event at the most recent update; one less than ``firstSequence`` without events.
     package var lastSequence: UInt64 { (segments.last?.nextSequence ?? 1) - 1 }
 
-    /// Indexes the events that were appended since the last update. Two threads read segments in parallel.
+    /// Indexes the events that were appended since the previous update. Two threads read segments in parallel.
     ///
     /// - Parameter progress: Called from any thread, one call at a time.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the log is damaged.

@@ -10,8 +10,8 @@ package struct SnapshotHeader: Hashable, Sendable {
     package var log: LogIdentity
     /// The log that the stage reads; for a source, its own log.
     package var upstream: LogIdentity
-    /// The last event that the state includes, by the name of the upstream log; for a source, by the name of its own
-    /// log.
+    /// One entry: the name of the upstream log, and the last sequence of this log that the state includes. For a
+    /// source, the entry is about its own log.
     package var cursor: Cursor
     /// The last sequence of the stage's own log when the snapshot was taken.
     package var sequence: UInt64

@@ -2,16 +2,16 @@ import Glibc
 
 /// The snapshots of one log: files in `<log>/snapshots`, each written atomically.
 ///
-/// Snapshots only save time. A stage without a usable snapshot rebuilds the same state from an older one, or from all
-/// of its input. Snapshots of the whole history are kept, so that a past state can be rebuilt quickly.
+/// Snapshots only save time. If the newest snapshot cannot be used, the stage rebuilds the same state from an older
+/// snapshot, or from all of its input. Snapshots from the whole history are kept, so that any past state can be rebuilt
+/// quickly.
 package struct SnapshotStore: Sendable {
     /// The folder of the snapshots.
     package let directory: String
     package var calls = FileCalls()
     /// Slows down reading and writing, because at full speed a large snapshot would delay the small writes of logs.
     package var pace = DiskPace()
-    /// Whether ``newest(where:problem:)`` removes damaged snapshots. Only the log's own writer may set
-    /// it.
+    /// Whether ``newest(where:problem:)`` removes damaged snapshots. Only the log's own writer may set this.
     package var removesDamaged = false
 
     /// - Parameter logDirectory: The log's own folder. It may be made later.

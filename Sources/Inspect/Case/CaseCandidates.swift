@@ -51,8 +51,8 @@ struct CaseCandidates {
         for event in found { add(event) }
     }
 
-    /// Adds the changes that raised a user's badge before a push. If there are more than ``badgesMax``, adds none of them
-    /// and sets ``hasTooManyBadges``.
+    /// Adds the changes that raised a user's badge before a push. If there are more than ``badgesMax``, adds none of
+    /// them and sets ``hasTooManyBadges``.
     mutating func add(badgesOf user: ExactText, before push: UInt64) throws {
         guard let log = logs.existingLog(.pushes), push > 1 else { return }
         var causes: [UInt64] = []

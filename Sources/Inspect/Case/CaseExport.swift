@@ -34,9 +34,10 @@ package struct CaseExport {
 
     private static let disguisesMax: UInt64 = 4
 
-    /// - Throws: ``ToolFailure`` with 1 if the current rules do not lead to the outcome, with 66 if there is no such
-    ///   outcome or no such push, with 64 if the outcome belongs to a redrive or the change is not a change of a record,
-    ///   with 65 if the outcome or its push lacks a member, with 78 if a stage is a plugin program.
+    /// - Throws: ``ToolFailure`` with 1 if the inputs no longer lead to the outcome, or only without pseudonyms, with
+    ///   66 if there is no such outcome or no such push, with 64 if the outcome belongs to a redrive or the change is
+    ///   not a change of a record, with 65 if the outcome or its push lacks a member, with 78 if a stage is a plugin
+    ///   program.
     package func make(_ target: CaseTarget) throws -> Case {
         var notes: [String] = []
         let start =

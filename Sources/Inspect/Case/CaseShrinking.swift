@@ -3,7 +3,7 @@ struct CaseShrinking<Element> {
     let passesTest: ([Element]) throws -> Bool
 
     /// - Parameter elements: A list that passes the test.
-    /// - Returns: A list that passes the test. If any one of its elements is removed, it fails.
+    /// - Returns: A list that passes the test, but fails it without any one of its elements.
     func shrink(_ elements: [Element]) throws -> [Element] {
         var kept = elements
         var size = max(elements.count / 2, 1)
@@ -14,8 +14,8 @@ struct CaseShrinking<Element> {
         }
     }
 
-    /// Tries the last pieces first. In a case, a later command may depend on an earlier one, but never the reverse, so a
-    /// removal at the end breaks nothing before it.
+    /// Tries the pieces at the end first. The elements are the commands of a case: a later command may depend on an
+    /// earlier one, but never the reverse, so a removal at the end breaks nothing before it.
     private func removingUnneededPieces(of size: Int, from elements: [Element]) throws -> [Element] {
         var kept = elements
         var end = kept.count

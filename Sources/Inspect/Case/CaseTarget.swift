@@ -4,9 +4,9 @@ import PipelineKit
 
 /// What a case reproduces.
 package enum CaseTarget: Equatable {
-    /// An event of the outcomes log.
+    /// The sequence of an event of the outcomes log.
     case outcome(UInt64)
-    /// A change that was not pushed to a user, or not to one of the user's devices.
+    /// A change that was not pushed to one device of a user. If the device is nil: to none of the user's devices.
     case notPushed(change: UInt64, user: ExactText, device: ExactText?)
 }
 

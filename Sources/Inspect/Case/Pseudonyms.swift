@@ -10,9 +10,9 @@ import Predicates
 /// its other case do not map to each other, such as the Kelvin sign. In comparisons that ignore case, the order of such
 /// letters may change.
 ///
-/// With `replacesByWord`, each word has its own pseudonym. Then the order of strings may change next to a word that is not
-/// replaced. Two words that a search treats as equal stay equal only if they differ in case alone. A case whose outcome
-/// changes with the pseudonyms is not written.
+/// With `replacesByWord`, each word has its own pseudonym. Then the order of strings may change next to a word that is
+/// not replaced. Two words that a search treats as equal stay equal only if they differ in case alone. A case whose
+/// outcome changes with the pseudonyms is not written.
 struct Pseudonyms {
     private struct Node {
         var children: [Unicode.Scalar: Int] = [:]
@@ -23,7 +23,8 @@ struct Pseudonyms {
     private let replacesByWord: Bool
 
     /// - Parameters:
-    ///   - replacesByWord: Gives each word its own pseudonym, for predicates that search for words. Stop words are kept.
+    ///   - replacesByWord: Gives each word its own pseudonym, for predicates that search for words. Stop words are
+    ///     kept.
     ///   - seed: Chooses the pseudonyms.
     ///   - row: See ``CharacterClass/row(of:)``.
     init(
@@ -100,8 +101,8 @@ struct Pseudonyms {
 
     private static let triesMax = 8
 
-    /// Chooses a character of the row for each of `scalars`, in the same order. Of several tries, it uses the one that changes
-    /// the most characters.
+    /// Chooses a character of the row for each of `scalars`, in the same order. Of several tries, it uses the one that
+    /// changes the most characters.
     private static func choose(
         _ scalars: [Unicode.Scalar], from row: [Unicode.Scalar], _ random: inout PseudonymRandom
     ) -> [Unicode.Scalar] {

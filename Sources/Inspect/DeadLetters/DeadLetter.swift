@@ -50,6 +50,7 @@ package struct DeadLetter: Sendable {
 
 /// A push that did not reach its device.
 struct UndeliveredPush: Sendable {
+    /// Nil if the push has no expiration, or the expiration 0.
     var expiresAt: Instant?
     /// The number of the ``PushHistory`` slot for the push's collapse ID.
     var collapseSlot: Int?
@@ -60,6 +61,7 @@ struct UndeliveredPush: Sendable {
     var isBadgeOutdated = false
     /// The sequence of the push. For a redrive, the sequence of the original push.
     var order: UInt64
+    /// The address of the device when the push was written; nil if the device was not registered then.
     var address: DeviceAddress?
     var state = DeviceState.registered
 }

@@ -45,7 +45,8 @@ package struct DeadLetterFilter: Sendable {
             && Self.isOneOf(user, letter.user?.string) && Self.isOneOf(device, letter.device?.string)
     }
 
-    /// Whether the filter, apart from ``from`` and ``until``, selects a letter that ``DeadLetters`` has completed from other logs.
+    /// Whether the filter, apart from ``from`` and ``until``, selects a letter that ``DeadLetters`` has completed from
+    /// other logs.
     func accepts(_ letter: DeadLetter) -> Bool {
         mayAccept(letter) && Self.isOneOf(container, letter.container?.string)
             && Self.isOneOf(topic, letter.topic?.string)

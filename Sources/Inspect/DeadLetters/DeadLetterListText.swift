@@ -91,7 +91,7 @@ package struct DeadLetterListText {
         return table.lines + (rest > 0 ? ["… and \(rest.of("more reason"))"] : [])
     }
 
-    /// Writes an object for each letter, then the summary.
+    /// Writes an object for each letter in ``newest``, then the summary of all letters.
     package func json(_ write: (String) throws -> Void) throws {
         for candidate in newest { try write(candidate.json(type: "letter")) }
         let summary = ByteBuffer.object {

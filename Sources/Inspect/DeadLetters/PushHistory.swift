@@ -3,8 +3,8 @@ import JSON
 import PipelineKit
 import Time
 
-/// The undelivered pushes in the log that a deliver stage reads, with the state of their devices and the newer pushes that
-/// may replace them.
+/// The undelivered pushes in the log that a deliver stage reads, with the state of their devices and the newer pushes
+/// that may replace them.
 struct PushHistory {
     private struct Registration {
         let address: DeviceAddress
@@ -136,7 +136,8 @@ struct PushHistory {
 
     /// Records that deliver retired a device.
     ///
-    /// - Parameter sequence: The last event of this log that deliver had read by then. A later registration stays valid.
+    /// - Parameter sequence: The last event of this log that deliver had read by then. A later registration stays
+    ///   valid.
     mutating func retire(_ device: DeviceKey, at sequence: UInt64) {
         guard ends[device] == nil, devices[device]?.sequence ?? 0 <= sequence else { return }
         ends[device] = .retired

@@ -34,8 +34,8 @@ package struct RedriveCommands: Sendable {
         return line
     }
 
-    /// The text that a push shows, in quotes, or `silent`. Nil for a rejected event, and for a push for which no command
-    /// can be made.
+    /// The text that a push shows, in quotes, or `silent`. Nil for a rejected event, and for a push for which no
+    /// command can be made.
     package func content(_ letter: DeadLetter) throws -> String? {
         guard letter.isPush else { return nil }
         do {

@@ -38,7 +38,7 @@ package struct RedriveCandidate: Sendable {
         case redrivable
         /// The letter need not be redriven.
         ///
-        /// - Parameter by: The event that replaced or redrove the letter.
+        /// - Parameter by: The event that replaced or redrove the letter; nil if there is no such event.
         case obsolete(Obsolescence, by: EventPlace?)
         case impossible(_ reason: String)
     }

@@ -84,7 +84,8 @@ package struct RedriveText {
 
     // MARK: For programs
 
-    /// Writes an object for each letter, with the command that redrives it, then the summary.
+    /// Writes an object for each selected letter, with the command that redrives it; then for each letter that cannot
+    /// or need not be redriven; then for each refusal; then the summary.
     ///
     /// - Parameter command: Returns nil if no command can be made for the letter.
     package func json(_ command: (DeadLetter) throws -> String?, _ write: (String) throws -> Void) throws {

@@ -17,7 +17,8 @@ package struct DeviceHistory {
 
     var name: ExactText { key.device }
 
-    /// The devices with the given user and name, in the order of their first events. Nil stands for any user or any name.
+    /// The devices with the given user and name, in the order of their first events. Nil stands for any user or any
+    /// name.
     package static func all(
         in log: String, user: ExactText?, device: ExactText?, _ finder: any EventFinder
     ) throws -> [DeviceHistory] {

@@ -188,7 +188,7 @@ extension ExplainedAnswer {
         return Device(name: name, isPushed: false, reason: reason)
     }
 
-    /// Finds out whether deliver had retired a registered device.
+    /// The newest retirement of a device up to a time; nil if deliver had not retired the device.
     private func retirement(of name: ExactText, by moment: Instant, in logs: RecordedLogs) throws -> Explanation? {
         guard let stage = logs.stage(writing: .outcomes), let log = logs.existingLog(of: stage) else { return nil }
         var found: Explanation?

@@ -16,7 +16,7 @@ struct RecordedFlow {
     var outcomes: [RecordedOutcome] = []
     /// The sequences of the changes that led to the match's notification.
     var causes: [UInt64] = []
-    /// The time of the push.
+    /// When the payload stage wrote the push; nil if it has written none.
     var pushedAt: Instant?
     /// Why the match has no outcome; nil if it has one.
     var end: Explanation?
@@ -41,7 +41,7 @@ struct RecordedFlows {
     /// Whether no subscription of any user watched the change.
     let isUnwatched: Bool
 
-    /// - Parameter subscriptionID: Limits the flows to this subscription.
+    /// - Parameter subscriptionID: The only subscription whose flows are included; nil for all subscriptions.
     init(
         of change: ExplainedChange, user: ExactText, subscriptionID: ExactText?, in logs: RecordedLogs
     ) throws {
@@ -73,7 +73,8 @@ struct RecordedFlows {
 }
 
 extension BatchHeader {
-    /// Whether the stage has processed an event of its upstream log.
+    /// Whether the stage has processed an event of its upstream log by the end of this batch, and has all answers for
+    /// it.
     func reaches(_ sequence: UInt64) -> Bool {
         guard let position = cursor.input?.position, position >= sequence else { return false }
         return cursor.firstUnanswered.map { $0 > sequence } ?? true

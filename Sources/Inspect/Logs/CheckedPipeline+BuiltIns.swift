@@ -5,7 +5,8 @@ import StageTool
 extension CheckedPipeline {
     /// Checks the settings of every stage.
     ///
-    /// - Throws: ``ToolFailure`` with 66 if there is no file; ``PipelineFileError`` with all mistakes in the file.
+    /// - Throws: ``ToolFailure`` with 66 if the file is missing, a directory or not readable; ``PipelineFileError``
+    ///   with all mistakes in the file.
     package init(path: String) throws { try self.init(PipelineText(argument: path)) }
 
     /// - Throws: ``PipelineFileError`` with all mistakes in the file.

@@ -9,7 +9,7 @@ package enum LogPlace {
     /// The suffix of a log of dead letters: the dead letters of the log `matches` are in `matches.dead-letters`.
     package static let deadLetters = ".dead-letters"
 
-    /// Whether a path is a pipeline file or a folder of logs, and not a log.
+    /// Whether a path is a file, or a folder that is not a log's own folder.
     static func isPlace(_ path: String) throws -> Bool {
         if isFile(path) { return true }
         return try isFolder(path) && !EventLogs.isLog(directory: path)
@@ -63,9 +63,9 @@ package enum LogPlace {
     /// The folder of one log.
     ///
     /// - Parameters:
-    ///   - path: The log's name in the pipeline. Without a pipeline: the log's folder, or a place and the log's name, such
-    ///     as `.belfry/quickstart/changes`.
-    ///   - pipeline: The place that contains the log.
+    ///   - path: The log's name in the pipeline. Without a pipeline: the log's folder, or a place and the log's name,
+    ///     such as `.belfry/quickstart/changes`.
+    ///   - pipeline: The place that contains the log. Nil if `path` leads to the log.
     package static func log(_ path: String, pipeline: String?) throws -> String {
         guard let pipeline else { return try log(path, hint: "name its pipeline with -p FILE (--pipeline)") }
         let folder = try folder(pipeline)

@@ -12,10 +12,11 @@ struct RecordedFolder {
 
     init(_ folder: String) { self.folder = folder }
 
-    /// The pipeline of the stages that wrote the logs. Each stage is named by its kind and has its newest recorded settings.
+    /// The pipeline of the stages that wrote the logs. Each stage is named by its kind and has its newest recorded
+    /// settings.
     ///
-    /// - Parameter isCompleted: Whether to add the built-in stages that have no log yet, and the programs in other languages, whose
-    ///   settings are not recorded.
+    /// - Parameter isCompleted: Whether to add the built-in stages that have no log yet, and the programs in other
+    ///   languages, whose settings are not recorded.
     /// - Throws: ``ToolFailure`` with 66 if the folder contains no logs, or if the logs do not show how the stages are
     ///   connected or which settings they had.
     func pipeline(isCompleted: Bool = false) throws -> PipelineFile {
@@ -77,7 +78,8 @@ struct RecordedFolder {
         }
     }
 
-    /// Rejects stages of unknown kinds, and two stages of one kind, because the logs do not say how these are connected.
+    /// Rejects stages of unknown kinds, and two stages of one kind, because the logs do not say how these are
+    /// connected.
     private func checkKinds(of logs: [String]) throws {
         let kinds = try Dictionary(grouping: logs) { try entry(of: $0).kind }
         for (kind, logs) in kinds.sorted(by: { $0.key < $1.key }) {

@@ -11,7 +11,7 @@ package struct RecordedLogs {
     let file: PipelineFile
     /// Whether `file` was given, and not derived from a folder of logs.
     package let isFileGiven: Bool
-    /// The stages that a change passes through, the source first.
+    /// The stages from the source to the first stage that delivers, in order. Stages of other branches are left out.
     package let path: [PipelineStage]
 
     /// - Parameter logs: The folder of the logs, if it differs from the folder of `place`. See ``LogPlace``.
@@ -38,10 +38,10 @@ package struct RecordedLogs {
 
     package func log(of stage: PipelineStage) -> String { folder + "/" + stage.logName }
 
-    /// Nil if the pipeline has no such stage, or the stage never ran.
+    /// The folder of a log; nil if the pipeline has no such stage, or the stage never ran.
     func existingLog(_ log: LogKind) -> String? { stage(writing: log).flatMap(existingLog) }
 
-    /// Nil if the stage never ran.
+    /// The folder of a stage's log; nil if the stage never ran.
     func existingLog(of stage: PipelineStage) -> String? {
         LogPlace.isLog(log(of: stage)) ? log(of: stage) : nil
     }
@@ -71,8 +71,8 @@ package struct RecordedLogs {
     /// The logs of the built-in stages, in order: each log is made from the one before.
     package static let standardNames = LogKind.allCases.map(\.rawValue)
 
-    /// The pipeline that wrote the logs, with its newest recorded settings. If the logs do not show this pipeline, the
-    /// pipeline of the built-in stages.
+    /// The pipeline that wrote the logs, with its newest recorded settings. If the logs do not tell which stages wrote
+    /// them, returns the pipeline of the built-in stages.
     static func recorded(in folder: String) throws -> PipelineFile {
         do { return try RecordedFolder(folder).pipeline(isCompleted: true) } catch {
             return try RecordedFolder.standardPipeline()

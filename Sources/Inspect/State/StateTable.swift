@@ -11,7 +11,7 @@ package struct StateTable {
     private static let cellCharactersMax = 48
 
     /// - Parameters:
-    ///   - user: Leaves out objects of other users.
+    ///   - user: The only user whose objects are included; nil for all objects.
     ///   - needsRows: Whether ``rows`` is used.
     package init(_ text: String, user: String?, needsRows: Bool) throws {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 128 << 20))

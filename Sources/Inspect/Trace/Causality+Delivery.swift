@@ -48,7 +48,8 @@ extension Causality {
         let before = try logs.events(
             TraceKey(.app, 0), in: log, range: 1...held.sequence, newestFirst: true, limit: 1, where: app.isAbout
         ).filter { $0.type == "app.stopped" }
-        // If this push stopped the app, deliver wrote `app.stopped` later, after the answers to all pushes of its window.
+        // If this push stopped the app, deliver wrote `app.stopped` later, after the answers to all pushes of its
+        // window.
         let later = try logs.events(
             TraceKey(.app, 0), in: log, range: held.sequence...UInt64.max, limit: 1, where: app.isAbout)
         return held.facts.answer == "stopped" || before.isEmpty ? later.filter { $0.type == "app.stopped" } : before

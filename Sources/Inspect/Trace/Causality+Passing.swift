@@ -2,8 +2,8 @@ import JSON
 
 /// Finds copies of events that stages pass on unchanged, such as device registrations.
 ///
-/// Several events may have the same content, as when a device registers again. A stage copies such events in their order.
-/// The copy of an event is in the first batch whose cursor is at the event or after it.
+/// Several events may have the same content, as when a device registers again. A stage copies such events in their
+/// order. The copy of an event is in the first batch whose cursor is at the event or after it.
 extension Causality {
     /// The copy of an event in the log of a stage that passes it on.
     func copy(of event: TraceEvent, in log: TracedLog) throws -> TraceEvent? {

@@ -3,9 +3,9 @@ import JSON
 
 /// Finds the causes and effects of a pipeline's events by the references in them.
 ///
-/// A match names its change. A notification, a push and an outcome name all their changes. A `coalesced` event names the
-/// replaced match and the newer one. An outcome names its push. Several notifications of a change may have one ID, but
-/// they differ in user or subscription.
+/// A match names its change. A notification, a push and an outcome name all their changes. A `coalesced` event names
+/// the replaced match and the newer one. An outcome names its push. Several notifications of a change may have one ID,
+/// but they differ in user or subscription.
 package final class Causality {
     let logs: TraceLogs
     /// The events about one change in one log, up to ``eventsMax``.
@@ -17,7 +17,7 @@ package final class Causality {
     }
 
     /// If a log has at least this many events about a change, each notification is looked up by its user and
-    /// subscription.
+    /// subscription, and in the outcomes log by its user.
     private static let eventsMax = 2_000
     /// The most changes that one event is traced back to; older ones are left out.
     static let originsMax = 50
@@ -28,15 +28,15 @@ package final class Causality {
 
     /// The direct effects of an event, in the order of the logs.
     ///
-    /// - Parameter user: Leaves out the effects of a change on other users.
+    /// - Parameter user: The only user whose matches of a change are included; nil for the matches of all users.
     func effects(of event: TraceEvent, user: ExactText? = nil) throws -> [TraceEvent] {
         var effects = try deadLetters(of: event)
         for log in logs.downstream(of: event.log) { effects += try self.effects(of: event, in: log, user: user) }
         if event.type == "push" || event.facts.isRedrive { effects += try redrives(of: event) }
         if event.type == "coalesced" { effects += try successors(of: event) }
         effects += try deliveryEffects(of: event)
-        // A `not_matched` event counts changes in a range. A change with another effect, such as a dead letter, may lie in
-        // this range, but it is not counted.
+        // A `not_matched` event counts changes in a range. A change with another effect, such as a dead letter, may lie
+        // in this range, but it is not counted.
         return effects.contains { $0.type != "not_matched" } ? effects.filter { $0.type != "not_matched" } : effects
     }
 
@@ -106,7 +106,8 @@ extension Causality {
         }
     }
 
-    /// A log's events about one change. If there are too many, only the events about one notification of the change.
+    /// A log's events about one change. If there are too many, only the events of the change for the user and the
+    /// subscription in `facts`; in the outcomes log, for the user. Empty if `facts` lacks one of the two.
     private func events(about change: UInt64, _ facts: EventFacts, in log: TracedLog) throws -> [TraceEvent] {
         let (place, key) = (LoggedChange(log: log.name, change: change), TraceKey(.change, change))
         if known[place] == nil { known[place] = try logs.events(key, in: log, limit: Causality.eventsMax) }
@@ -143,8 +144,8 @@ extension Causality {
 // MARK: - Replaced matches
 
 extension Causality {
-    /// The notification that replaced a coalesced match in the end; empty while the notification is held back. If the logs
-    /// do not show which notification it was, all notifications that may have replaced the match.
+    /// The notification that replaced a coalesced match in the end; empty while the notification is held back. If the
+    /// logs do not show which notification it was, all notifications that may have replaced the match.
     private func successors(of coalesced: TraceEvent) throws -> [TraceEvent] {
         guard let log = logs.log(named: coalesced.log), let change = coalesced.facts.change,
             let user = coalesced.facts.user
@@ -176,7 +177,7 @@ extension Causality {
 }
 
 extension Causality {
-    /// A change or, if the log no longer contains it, its matches.
+    /// A change or, if the log no longer contains it, its matches for the event's user. Empty without a changes log.
     private func start(of change: UInt64, for event: TraceEvent) throws -> [TraceEvent] {
         guard let changes = logs.changes else { return [] }
         if let found = try logs.event(at: change, in: changes) { return [try original(of: found)] }

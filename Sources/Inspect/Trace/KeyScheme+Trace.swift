@@ -13,8 +13,8 @@ extension KeyScheme {
 /// Reads the keys of events, with one parser for all events.
 private final class TraceExtraction {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
-    /// The maximum number of `unmatched` keys for one `not_matched` event, one key for each thousand of changes. Belfry's own
-    /// events need fewer keys.
+    /// The maximum number of `unmatched` keys for one `not_matched` event, one key for each thousand of changes.
+    /// Belfry's own events need fewer keys.
     private static let thousandsMax = 1_000
 
     func keys(of line: UnsafeRawBufferPointer, into keys: inout [UInt64]) {

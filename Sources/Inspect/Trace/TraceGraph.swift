@@ -19,7 +19,7 @@ package struct TraceGraph {
     private(set) var roots: [EventPlace] = []
     private(set) var targets: Set<EventPlace>
     private(set) var changesLeftOut = 0
-    /// Whether a change has more matches than ``Causality/matchesMax``.
+    /// Whether an event has at least ``Causality/matchesMax`` effects, so that some may be left out.
     private(set) var isCut = false
 
     package init(of targets: [TraceEvent], _ causality: Causality) throws {
@@ -85,6 +85,7 @@ extension TraceGraph {
     /// One occurrence of a node in a tree.
     struct Visit {
         var node: Node
+        /// The time since the cause; nil for a root.
         var since: Duration?
         var isTarget: Bool
         /// Whether the node occurred earlier, as the effect of another cause. Only its first occurrence has effects.

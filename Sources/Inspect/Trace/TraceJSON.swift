@@ -4,8 +4,8 @@ import Time
 
 /// Prints a trace as one JSON object on one line.
 package enum TraceJSON {
-    /// `{"asked":…,"as":…,"targets":["changes:17"],"changesLeftOut":0,"isCut":false,"trace":[node, …]}`, where a node is
-    /// `{"log":…,"sequence":…,"now":…,"sinceCauseMicroseconds":…,"type":…,"target":true,"event":{…},"waitsFor":…,
+    /// `{"asked":…,"as":…,"targets":["changes:17"],"changesLeftOut":0,"isCut":false,"trace":[node, …]}`, where a node
+    /// is `{"log":…,"sequence":…,"now":…,"sinceCauseMicroseconds":…,"type":…,"target":true,"event":{…},"waitsFor":…,
     /// "effects":[node, …]}`. A repeated node has `"repeated":true` in place of event and effects.
     package static func text(_ graph: TraceGraph, asked: String, as kind: TraceIDKind) -> String {
         ByteBuffer.object {

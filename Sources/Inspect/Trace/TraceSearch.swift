@@ -31,7 +31,8 @@ package struct TraceHit {
 package struct TraceSearch {
     let logs: TraceLogs
     let limit: Int
-    /// How many events of one notification ID are read. The ID has an event for each subscription that watched the change.
+    /// How many events of one notification ID are read. The ID has an event for each subscription that watched the
+    /// change.
     private static let notificationsMax = Causality.matchesMax
 
     package init(logs: TraceLogs, limit: Int) { (self.logs, self.limit) = (logs, limit) }

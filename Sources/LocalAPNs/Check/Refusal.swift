@@ -1,6 +1,6 @@
 /// Why a request is rejected, and how the server tells the client.
 package enum Refusal: Error, Sendable, Equatable {
-    /// - Parameter timestamp: When the device token was last found invalid, in milliseconds since 1970.
+    /// - Parameter timestamp: When the device token became invalid, in milliseconds since 1970.
     case answer(status: Int, reason: String, timestamp: Int64? = nil)
     /// The stream ends without an answer.
     case reset(StreamError)

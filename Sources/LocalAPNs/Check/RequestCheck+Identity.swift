@@ -57,7 +57,7 @@ extension RequestCheck {
         guard now - token.issuedAt * 1000 <= 3_600_000 else { throw .forbidden("ExpiredProviderToken") }
     }
 
-    /// A connection accepts the tokens of its first key, and of the one key that is related to the first key.
+    /// A connection accepts the tokens of its first key, and of the same team's keys that are related to the first key.
     private func checkRelation(of key: SigningKey, on connection: ConnectionState) throws(Refusal) {
         guard let first = connection.firstKey, first.id != key.id else { return }
         guard first.team == key.team else { throw .forbidden("InvalidProviderToken") }

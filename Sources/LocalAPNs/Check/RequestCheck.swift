@@ -1,6 +1,7 @@
 /// Decides what APNs would answer. The checks run in a fixed order, and the first that fails decides the answer.
 ///
-/// The decision depends only on the request, the state of the connection, the registry and the time.
+/// The decision depends only on the environment, the quirks, the request, the state of the connection, the registry and
+/// the time.
 package struct RequestCheck: Sendable {
     package var environment: Environment
     package var quirks: Quirks

@@ -16,7 +16,7 @@ package struct Conditions: Sendable, Equatable {
     package var first: Int?
     /// Only the requests after the first n of these requests.
     package var beyond: Int?
-    /// Only a random share of these requests, from 0 to 1. The same ``seed`` always draws the same requests.
+    /// Only a random share of these requests, from 0 to 1. The same ``seed`` always selects the same requests.
     package var share: Double?
     package var seed: UInt64 = 1
     /// Only requests that exceed this rate. The requests of each device token are counted separately.

@@ -3,7 +3,7 @@ package struct Conduct: Sendable, Equatable {
     /// The answer instead of 200.
     package var answer: ScriptedAnswer?
     package var ending: Ending?
-    /// The wait before the answer.
+    /// The bounds of the wait before the answer. The wait is chosen at random.
     package var latencyMilliseconds: ClosedRange<Int64>?
     /// Whether to answer before the end of the body, and then reset the stream with NO_ERROR.
     package var isEarly = false

@@ -1,4 +1,4 @@
-/// Decides by rules how a request is answered. If several rules fit, each setting comes from the first that has it.
+/// Decides by rules how a request is answered. If several rules fit, each setting comes from the first rule with it.
 package struct Script: Sendable {
     package struct Rule: Sendable, Equatable {
         package var when: Conditions

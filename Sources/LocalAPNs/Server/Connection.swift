@@ -16,6 +16,7 @@ final class Connection: ChannelInboundHandler {
     private var allowance: StreamAllowance
     private var streams: [Int: OpenStream] = [:]
     private var context: ChannelHandlerContext?
+    /// The highest stream that the client has opened.
     private var highest = 0
     /// Streams above this number are not served any more.
     private var lastServed = Int(Int32.max)
@@ -206,7 +207,8 @@ extension Connection {
         closeIfDone()
     }
 
-    /// Changes the number of streams after an answer, and counts errors.
+    /// Changes the number of streams after an answer, and counts errors. Sends GOAWAY when the number of errors reaches
+    /// ``Quirks/goAwayAfterErrors``.
     private func noteAnswer(_ status: Int, _ isAuthenticated: Bool) {
         let quirks = server.service.check.quirks
         let streams = allowance.answered(

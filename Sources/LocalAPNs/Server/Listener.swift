@@ -58,8 +58,9 @@ struct Listener {
     /// The receive window of a connection and of each of its streams.
     static let windowBytes = 65_535
 
-    /// NIO's HTTP/2 with the SETTINGS that were seen from APNs. NIO's checks of requests are off, because
-    /// ``HeaderRules`` checks them. So malformed requests are recorded too.
+    /// NIO's HTTP/2 with the SETTINGS that were seen from APNs, except the stream limit, which ``FrameGate`` announces.
+    /// NIO's checks of requests are off, because ``HeaderRules`` checks the requests. So malformed requests are
+    /// recorded too.
     private static func http2() -> NIOHTTP2Handler {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [

@@ -19,7 +19,7 @@ final class ServerState {
     func remove(_ connection: Connection) { connections[connection.number] = nil }
     func report(_ record: Record) { journal.add(record) }
 
-    /// - Returns: What was done, in words.
+    /// - Returns: A sentence for the user: what was done, or why nothing was done.
     func perform(_ command: Command) -> String {
         switch command {
         case .clock(let step):
@@ -43,7 +43,12 @@ final class ServerState {
         if chosen.isEmpty, case .goAway(_, let number?) = command { return "the server has no connection \(number)" }
         for connection in chosen { command.apply(to: connection) }
         if case .streams(let streams) = command { service.set(streams: streams) }
-        return "applied to \(chosen.count) \(chosen.count == 1 ? "connection" : "connections")"
+        let connections = "\(chosen.count) \(chosen.count == 1 ? "connection" : "connections")"
+        switch command {
+        case .streams(let streams): return "each connection may now have \(streams) streams at once"
+        case .goAway: return "sent GOAWAY on \(connections)"
+        default: return "closed \(connections)"
+        }
     }
 
     private func report(_ events: [DeliveryEvent]) {

@@ -21,12 +21,14 @@ package struct Answer: Sendable {
     /// Nil if there is no answer; ``ending`` then says why.
     package var status: Int?
     package var reason: String?
+    /// Milliseconds since 1970.
     package var timestamp: Int64?
     package var ending: Ending?
     /// The `apns-id` of the answer.
     package var id: String
     package var uniqueID: String?
     package var isAuthenticated: Bool
+    /// The value of `retry-after`, in seconds.
     package var retryAfter: Int?
     package var record: RecordedRequest?
 

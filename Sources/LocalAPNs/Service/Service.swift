@@ -27,7 +27,8 @@ package struct Service {
     /// Milliseconds since 1970.
     package var now: Int64 { clock() + clockShift }
 
-    /// Replaces the rules and the quirks. Quirks that no line sets have their defaults.
+    /// Replaces the rules and the quirks. If several lines have quirks, only the last of these lines counts. Quirks
+    /// that this line does not name have their defaults.
     package mutating func replaceScript(with lines: [ScriptLine]) {
         var rules: [Script.Rule] = []
         check.quirks = Quirks()
@@ -41,6 +42,8 @@ package struct Service {
     }
 
     /// What the script does with a request. Only the request's headers need to have arrived.
+    ///
+    /// - Parameter errors: See ``RequestFacts/errors``.
     package mutating func conduct(
         for request: PushRequest, on connection: ConnectionState, errors: Int
     ) -> Conduct {

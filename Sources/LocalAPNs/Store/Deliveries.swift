@@ -29,7 +29,7 @@ package struct Deliveries: Sendable {
 
     package var storedCount: Int { stored.count }
 
-    /// Shows a push, stores it, or drops it.
+    /// Shows a push if the device is online. Otherwise stores it, unless it must not be stored or has expired.
     ///
     /// - Parameter now: Milliseconds since 1970.
     package mutating func deliver(_ push: Push, isOnline: Bool, at now: Int64) -> Fate {
@@ -40,6 +40,8 @@ package struct Deliveries: Sendable {
     }
 
     /// Delivers the stored push to a device that is active again, unless the push has expired.
+    ///
+    /// - Returns: Nil if no push is stored for this app and device.
     package mutating func connect(_ address: DeviceApp, at now: Int64) -> (push: Push, fate: Fate)? {
         guard let push = stored.removeValue(forKey: address) else { return nil }
         return (push, push.expiresAt > now ? show(push) : .expired)

@@ -1,13 +1,13 @@
 /// A setting whose default has changed.
 ///
-/// A log records its settings. Since the change, records always contain this setting, so a record without it is older
-/// and means the earlier default.
+/// The settings of a stage are recorded beside its log. Settings that were recorded after the change always contain
+/// this setting. So recorded settings without it are older, and the earlier default applied to them.
 public struct ChangedDefault: Sendable, Hashable {
     /// The setting's key in its plugin's settings.
     public let key: String
-    /// What a record without the key means.
+    /// The earlier default. It applies to recorded settings without the key.
     public let before: String
-    /// What a pipeline file without the key means.
+    /// The current default. It applies to a pipeline file without the key.
     public let now: String
 
     /// Both defaults are written as in a pipeline file.

@@ -35,7 +35,7 @@ enum ConfigurationFile {
         return try read(descriptor, path, bytesMax: bytesMax, name: name)
     }
 
-    /// Reads a secret's text, without the one newline that editors put at the end of a file.
+    /// Reads a secret's text. If it ends with a newline, this one newline is removed, because editors add it.
     static func secret(_ path: String, readers: Readers = .owner) throws(Complaint) -> String {
         let bytes = try read(path, bytesMax: 64 << 10, readers: readers, name: path)
         guard let text = String(validating: bytes, as: UTF8.self) else { throw Complaint("\(path) is not UTF-8 text") }

@@ -1,6 +1,6 @@
 extension PipelineFile {
     /// A copy of the pipeline that runs inside one process. Its logs are in the folder `data` and get identities from
-    /// `seed`. Its links and its door become `inproc` sockets.
+    /// `seed`. Its links and its door become `inproc` sockets without keys.
     package func inProcess(data: String, seed: String, log: LogSettings) -> PipelineFile {
         var file = self
         (file.data, file.seed, file.log) = (data, seed, log)

@@ -51,8 +51,8 @@ public struct Secret: Sendable {
         do throws(SettingsError) { return try !reveal().isEmpty } catch { return false }
     }
 
-    /// Reads the secret, without the one newline that editors put at the end of a file. A text in the pipeline file
-    /// itself is returned as it is, even if it is empty.
+    /// Reads the secret. If the text of a file or a credential ends with a newline, this one newline is removed,
+    /// because editors add it. A text in the pipeline file itself is returned as it is, even if it is empty.
     ///
     /// - Throws: An error at the secret's place in the pipeline file, if the secret cannot be read, is empty, is left
     ///   out of recorded settings, or is in a file that too many users may read.

@@ -1,6 +1,6 @@
 /// A file with a secret, named on a command line. As with the files of ``Secret``, only its owner may read it.
 package enum SecretFile {
-    /// The secret, without the one newline at the file's end.
+    /// The file's text. If it ends with a newline, this one newline is removed.
     ///
     /// - Throws: If the file cannot be read, is larger than 64 KiB or is not UTF-8, or if users other than its owner
     ///   may read it.

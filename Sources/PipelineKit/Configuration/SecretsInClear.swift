@@ -2,7 +2,7 @@ import Foundation
 
 /// Finds secrets whose text is in the pipeline file itself.
 extension PipelineFile {
-    /// A warning for each such secret, in the order of the file.
+    /// A warning for each such secret, in the order of the file. Leaves out stages that are programs.
     ///
     /// - Parameter keys: See ``PluginSettings/secretKeys``.
     package func secretsInClear(under keys: Set<String>) -> [SettingsError] {

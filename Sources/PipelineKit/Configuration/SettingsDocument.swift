@@ -6,11 +6,12 @@ import Yams
 ///
 /// - It follows aliases itself, up to a limit, because the parser could be made to expand a huge tree. The parser gets
 ///   a text in which every `*` is replaced by a character of the private use area, so it sees no aliases.
-/// - It reports all repeated keys, although the parser stops at the first. For this it replaces a repeated key's first
-///   letter with such a character and parses again.
+/// - It reports every repeated key (at most ``duplicatesMax``), although the parser stops at the first. For this it
+///   replaces a repeated key's first letter with such a character and parses again.
 struct SettingsDocument {
     let root: SettingsNode
-    /// Mistakes that leave the other parts usable: repeated keys, and aliases without an anchor.
+    /// Mistakes that leave the other parts usable, such as repeated keys, keys that are not strings, unsupported tags,
+    /// and aliases without an anchor.
     let errors: [SettingsError]
     /// The key paths of values that could not be read because of an error.
     let unreadable: Set<String>
@@ -28,7 +29,7 @@ struct SettingsDocument {
         let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         try Self.check(text, file: file)
         var disguise = KeyDisguise(text.replacing("*", with: Self.star))
-        // Anchors live as long as their parser.
+        // The nodes' anchors are only valid as long as their parser exists.
         let (node, parser) = try Self.compose(&disguise, source: text, file: file)
         guard let node else { throw Self.empty(file) }
         var tree = SettingsTree(file: file, disguise: disguise)

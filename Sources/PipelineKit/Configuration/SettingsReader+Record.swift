@@ -3,6 +3,8 @@ import JSON
 /// Records settings as JSON beside a log, so that the log can be replayed after the pipeline file has changed.
 extension SettingsReader {
     /// The mapping as one JSON object, with or without seals. The order of the keys makes no difference.
+    ///
+    /// - Parameter left: Keys of this mapping that are left out.
     package func record(without left: Set<String> = [], hasSeals: Bool = true) -> String {
         if !hasSeals { return unsealed.record(without: left) }
         var buffer = ByteBuffer()

@@ -94,7 +94,7 @@ extension StageClock {
     /// and after a fault.
     package var nextWake: Instant? { fault == nil ? stage.deadline.map { max($0, now) } : nil }
 
-    /// How many wakes in a row had no effect.
+    /// How many wakes in a row had no output or left the deadline unchanged.
     package var fruitlessWakes: Int { fruitless.count }
 
     /// Whether the stage must be woken before it gets an event at that time.
@@ -152,8 +152,8 @@ extension StageClock {
         let isStuck = next.map { $0 <= now } ?? false
         guard isStuck || !wroteInWake else { return fruitless.end() }
         fruitless.add(at: now)
-        // In the log, only its `now` identifies a wake whose outputs fill several batches. So there must not be a
-        // second wake at the same time.
+        // If the outputs of a wake fill several batches, only the batches' `now` says in the log which wake they belong
+        // to. So there must not be a second wake at the same time.
         guard let next, fruitless.areTooMany || isStuck && hadParts else { return }
         fault = StageFault(stage: S.kind, wakes: fruitless.countInSecond, from: fruitless.second, to: now, next: next)
     }
@@ -164,7 +164,7 @@ private struct FruitlessWakes {
     private(set) var count = 0
     /// How many of these wakes there were since ``second``.
     private(set) var countInSecond = 0
-    /// The beginning of the current second of the stage's time.
+    /// The time of the first wake that ``countInSecond`` counts. A wake a second or more later begins a new count.
     private(set) var second = Instant.epoch
 
     var areTooMany: Bool { countInSecond >= StageFault.wakesMax }

@@ -11,9 +11,9 @@ public struct StageFault: Error, Hashable, Sendable {
 
     /// The stage's name in the pipeline file, or its kind.
     public var stage: String
-    /// How many such wakes there were in a row.
+    /// How many such wakes there were from `from` to `to`; at the end of a `belfry run`, how many in a row in all.
     public var wakes: Int
-    /// The time of the first of these wakes. At the end of a `belfry run`, the time of the last.
+    /// The time of the first of these wakes. At the end of a `belfry run`, the time of the last one, as in `to`.
     public var from: Instant
     /// The time of the last of these wakes.
     public var to: Instant

@@ -58,7 +58,7 @@ package final class Producer {
 
     /// A caller should stop sending while this many bytes have no answer; see ``hasRoom``.
     package static let windowBytes = 4 << 20
-    /// If the door sends nothing for this long, the producer asks which lines the door has.
+    /// If lines are unanswered and the door sends nothing for this long, the producer asks which lines the door has.
     private static let silenceMax = Duration.milliseconds(500)
 
     package let socket: any MessageSocket
@@ -118,11 +118,12 @@ package final class Producer {
 
     /// Whether fewer than ``windowBytes`` bytes have no answer.
     package var hasRoom: Bool { unansweredBytes < Producer.windowBytes }
-    /// Whether all lines are answered, or their answers are known to be lost.
+    /// Whether each line is answered or its answer is known to be lost, and the door has said how many of the lines
+    /// with lost answers it refused.
     package var isDone: Bool { unanswered.isEmpty && !lacksRefusedCount }
 
     /// Asks the door how many of this producer's lines the door has, and returns this number. Throws ``LinkError`` if
-    /// no door answers in time or the door refuses the name.
+    /// no door answers in time, or if the door refuses the connection or the name.
     package func greet(timeout: Duration) throws -> UInt64 {
         _ = try greet(timeout: timeout) { true }
         return next - 1
@@ -150,7 +151,7 @@ package final class Producer {
         .connectionRefused(endpoint: endpoint, refusal, purpose: "producing")
     }
 
-    /// Sends `count` lines; each ends with a line feed. The first gets the number after the last line that was sent.
+    /// Sends `count` lines; each ends with a line feed. The first of these lines gets the next number.
     package func send(_ lines: [UInt8], count: Int) throws {
         guard count > 0 else { return }
         unanswered.append(UnansweredLines(first: next, count: count, lines: lines))
@@ -166,8 +167,8 @@ package final class Producer {
         _ = try socket.send([frame], wait: true)
     }
 
-    /// Waits at most `wait` for answers, or until the descriptor `input` is readable. Then handles all answers that
-    /// came.
+    /// Waits at most `wait` for answers, or until the descriptor `input` is readable. Without `input`, the wake signal
+    /// ends the wait too. Then handles all answers that came.
     package func pump(wait: Duration, input: Int32? = nil) throws {
         _ = try poller(input).poll(timeoutMilliseconds: Int(wait / .milliseconds(1)))
         try work()

@@ -18,7 +18,7 @@ struct ProducerOwner: Hashable {
         return (client?.isStage == true ? owners.reversed() : owners).compactMap(\.self)
     }
 
-    /// Reads an owner from an entry of the log's cursor.
+    /// Reads an owner from an entry of the log's cursor; nil if the text is not 32 bytes long.
     init?(text: some StringProtocol) {
         guard text.utf8.count == 32 else { return nil }
         self.text = String(text)

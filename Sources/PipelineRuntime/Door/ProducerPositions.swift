@@ -4,7 +4,7 @@ import EventLog
 ///
 /// In the log's cursor a producer has two entries: `at OWNER NAME` for its last line's number, and `sum OWNER NAME` for
 /// its lines (see ``LineRecord``). Earlier versions wrote one entry, `NAME`, without an owner and without a record of
-/// lines. The next producer that uses the name becomes its owner.
+/// lines. The next producer that uses such a name becomes its owner.
 ///
 /// A passing name begins with ``passingMark``: its producer does not come back. All other names are lasting.
 ///
@@ -33,7 +33,8 @@ struct ProducerPositions {
         var hasAcceptedLines: Bool { refused.map { through > $0 } ?? true }
     }
 
-    /// The kinds of names, in the order in which they are forgotten.
+    /// The kinds of names. If too many names have accepted lines, `passing` names are forgotten first, then `inherited`
+    /// names. If there are still too many names, `refused` names are forgotten.
     private enum Standing: CaseIterable {
         /// Without an accepted line.
         case refused
@@ -96,7 +97,8 @@ struct ProducerPositions {
         return standing != .refused || count(.lasting) < Self.lastingMax
     }
 
-    /// - Parameter position: The new position of the name's owner. There must be room for the name.
+    /// - Parameter position: The name's new position. It must have an owner; if the name already has an owner, the same
+    ///   one. There must be room for the name.
     mutating func advance(_ name: String, to position: Position) {
         let current = self[name]
         guard let owner = position.owner, current?.owner == nil || current?.owner == owner else {

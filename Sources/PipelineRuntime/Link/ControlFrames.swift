@@ -12,6 +12,7 @@ final class ControlFrames {
     }
 
     enum Arrival {
+        /// No message waits.
         case none
         /// A message that is no control frame; `refuse` was called.
         case refused

@@ -14,7 +14,8 @@ package final class LinkClient {
     }
 
     package static let creditDefault = 8 << 20
-    /// A consumer sends a message at least this often. From the answer it notices if the upstream was restarted.
+    /// A consumer sends a message at least this often. An upstream that was restarted answers with the error
+    /// `link.unknown_peer`; then the consumer opens the link again.
     package static let heartbeat = Duration.milliseconds(200)
     /// How often a consumer without a connection tries to open the link.
     private static let openInterval = Duration.milliseconds(20)
@@ -67,7 +68,8 @@ package final class LinkClient {
     /// How often ``tick(at:)`` must be called.
     package var pollTimeout: Duration { isWelcomed ? LinkClient.heartbeat : LinkClient.openInterval }
 
-    /// Keeps the link alive.
+    /// Sends the collected credit, or opens the link, if ``pollTimeout`` has passed since the consumer last sent a
+    /// message. Also reports a refused connection to the operator.
     package func tick(at time: ContinuousClock.Instant) throws(ZMQError) {
         guard time - lastSent >= pollTimeout else { return }
         try checkConnection(at: time)
@@ -106,7 +108,7 @@ package final class LinkClient {
         try open()
     }
 
-    /// The next message; nil if no message has arrived.
+    /// The next message; nil if no message has arrived. Throws ``LinkError`` if the upstream refuses the link.
     ///
     /// The message's pointers are valid until the next call. The compiler cannot check this for a class.
     package func receive() throws -> Arrival? {

@@ -21,7 +21,8 @@ package final class LinkServer {
     /// Set by the host: the answer to `health`.
     package var health: (_ forgetsPauses: Bool) -> [UInt8] = { _ in [] }
 
-    /// The least credit of a consumer, in bytes of events. With less credit, the largest event could never be sent.
+    /// The least credit that a consumer may open the link with, in bytes of events. With less credit, the largest event
+    /// could never be sent.
     package static let creditMin = 4 << 20
     /// The most credit of a consumer. It is more than any consumer can use, and so small that sums of grants cannot
     /// overflow.
@@ -29,7 +30,7 @@ package final class LinkServer {
     /// A consumer that sends nothing for this long is forgotten. A running consumer sends several messages a second.
     package static let silenceMax = Duration.seconds(30)
     private static let consumersMax = 1_000
-    /// The most bytes for one consumer before the others have their turn.
+    /// After this many bytes for one consumer, the other consumers have their turn.
     private static let turnBytesMax = 2 << 20
 
     /// The first event in the log. Consumers that ask for an earlier event are refused.
@@ -94,13 +95,14 @@ package final class LinkServer {
         return reported
     }
 
-    /// The first sequence that any connected consumer with another name needs; `UInt64.max` if there is no such
-    /// consumer.
+    /// The first sequence that is needed by a connected consumer whose name is not in `names`; `UInt64.max` if there is
+    /// no such consumer.
     package func firstNeeded(besides names: [String]) -> UInt64 {
         consumers.values.filter { !names.contains($0.name) }.map { min($0.keep ?? .max, $0.next) }.min() ?? .max
     }
 
-    /// Sends a new batch to every consumer that is up to date.
+    /// Sends a new batch to every consumer that has all earlier events and enough credit. Other consumers get it from
+    /// ``sendToConsumers()``.
     package func publish(first: UInt64, count: Int, now: Instant, body: UnsafeRawBufferPointer) throws {
         last = first + UInt64(count) - 1
         let control = LinkFrame.batch(first: first, count: count, now: now)
@@ -117,7 +119,7 @@ package final class LinkServer {
     package func promise(now: Instant, mark: UInt64) { promise = Promise(now: now, mark: mark) }
 
     /// Sends lagging consumers as much as their credit and the turn's limit allow, and sends the promise of virtual
-    /// time to the other consumers. Returns whether a consumer is ready for more at once.
+    /// time to consumers that have all events. Returns whether a consumer is ready for more at once.
     package func sendToConsumers() throws -> Bool {
         var isBusy = false
         for peer in Array(consumers.keys) {

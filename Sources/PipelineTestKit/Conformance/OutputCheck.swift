@@ -64,7 +64,7 @@ extension String {
         }
     }
 
-    /// The beginning of a long text.
+    /// The text; only the first 120 characters of a longer text.
     var excerpt: String { count > 120 ? "\(prefix(120))…" : self }
 }
 

@@ -8,8 +8,8 @@ import ZeroMQ
 ///     let check = try ProgramConformance(["/usr/bin/python3", "quiet_types.py", "Draft"], directory: "plugins")
 ///     #expect(try await check.problems() == [])
 ///
-/// The program is started about ten times, and fed with sample events of all types or with the given events. Its output goes
-/// to standard error.
+/// The program is started about ten times, and fed with sample events of all types or with the given events. What the
+/// program prints to its standard output goes to standard error.
 public struct ProgramConformance: Sendable {
     let command: [String]
     let directory: String?
@@ -32,7 +32,7 @@ public struct ProgramConformance: Sendable {
     /// The broken rules, each with the observation that breaks the rule.
     public func problems() async throws -> [String] { try await results().compactMap(\.problem) }
 
-    /// The result for each rule.
+    /// The result for each rule. If the program breaks one of the first two rules, the later rules are skipped.
     public func results() async throws -> [ConformanceResult] {
         try await SocketThread.run(name: "conformance") {
             let program = TestedProgram(self)

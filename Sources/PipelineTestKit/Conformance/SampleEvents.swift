@@ -42,7 +42,7 @@ enum SampleEvents {
     /// A string member; nil if the line has none.
     static func member(_ name: StaticString, of line: String) -> String? { line.withJSON { $0.text(name) } ?? nil }
 
-    /// Events of types that no stage knows.
+    /// Events of a type that no stage knows, and events without a valid type.
     static let unknown = [
         #"{"type":"conformance.unknown"}"#,
         #"{"type":"conformance.unknown","text":"ä \" \\ \u2028 \ud83d\udd14","numbers":[0,-1,1.5e300],"nested":{"a":{"b":[{}]}}}"#,
@@ -51,14 +51,15 @@ enum SampleEvents {
         "{}",
     ]
 
-    /// An event whose members do not fit its type.
+    /// An event in which one member is missing or has another value.
     struct OddEvent {
         /// The defect, such as `match with "user":null`.
         var name: String
         var line: String
     }
 
-    /// Variants of the first event of each type. In each variant one member is missing or has a wrong type.
+    /// Variants of the first event of each type. In each variant one member is missing, or has another value, mostly of
+    /// a wrong type.
     static func odd(_ events: [SampleEvent]) -> [OddEvent] {
         var types: Set<String> = []
         return events.filter { types.insert(member(.type, of: $0.line) ?? "").inserted }.flatMap { odd($0.line) }

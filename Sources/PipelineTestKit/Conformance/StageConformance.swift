@@ -15,8 +15,8 @@ public struct StageConformance: Sendable {
 
     /// - Parameters:
     ///   - settings: The stage's settings, as in a pipeline file.
-    ///   - events: The events to feed, one JSON object each; nil for samples of all types in Belfry's logs, or of ingest
-    ///     commands for a source.
+    ///   - events: The events to feed, one JSON object each; nil for samples of all types in Belfry's logs, or of
+    ///     ingest commands for a source.
     ///   - registry: The plugins for the settings, and the stages that make the samples.
     /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<S: Stage>(

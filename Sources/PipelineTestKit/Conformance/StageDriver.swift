@@ -7,6 +7,7 @@ import Time
 final class StageDriver<S: Stage> {
     /// The outputs for one event or wake.
     struct Step: Hashable {
+        /// The sequence of the event; nil for a wake.
         var sequence: UInt64?
         var now: Instant
         var lines: [String] = []
@@ -31,7 +32,7 @@ final class StageDriver<S: Stage> {
     private static var wakesMax: Int { 20_000 }
 
     /// - Parameters:
-    ///   - batch: The number of events that share one outbox.
+    ///   - batch: The number of input events whose outputs share one outbox.
     ///   - partBytes: The number of output bytes after which the stage should stop.
     ///   - written: The number of events in `past`. If this driver continues another driver, `past` contains the events
     ///     of the other driver.

@@ -103,7 +103,8 @@ extension TransportCheck {
         return try await peer.arrivals().contains { ids.contains($0) }
     }
 
-    /// Waits until the first push arrives, at most a second and a half. Some peers do not report pushes before they answer.
+    /// Waits until the first push arrives, at most a second and a half. Some peers do not report pushes before they
+    /// answer.
     private func waitUntilInFlight(_ window: [Delivery]) async throws {
         _ = try await becomesTrue(within: min(limit, .milliseconds(1_500))) { try await hasArrived(window) }
     }

@@ -7,9 +7,9 @@ import PipelineKit
 ///     let problems = await check.problems()
 ///     #expect(problems == [])
 ///
-/// Each push must have one answer with its own ID, and each device's pushes must keep their order. The checks also cover
-/// unreadable pushes, pushes before `open()` and after `close()`, cancellation, a slow server, and the resources of closed
-/// transports.
+/// Each push must have one answer with its own ID, and each device's pushes must keep their order. The checks also
+/// cover unreadable pushes, pushes before `open()` and after `close()`, cancellation, a slow server, and the resources
+/// of closed transports.
 ///
 /// The pushes go to the server in the settings, which must accept them all. A server inside the test is best. Threads
 /// and files are counted in the whole process, so other tests should not run at the same time.

@@ -1,7 +1,7 @@
 /// Finds comparisons that no record can satisfy together.
 ///
-/// Each finding is certain, but not every contradiction is found. Each side of an OR is checked together with the comparisons
-/// outside the OR.
+/// Each finding is certain, but not every contradiction is found. Each side of an OR is checked together with the
+/// comparisons outside the OR.
 struct Contradictions {
     /// Why a comparison cannot hold together with the others.
     private struct Reason {
@@ -21,8 +21,8 @@ struct Contradictions {
 
     private static let warningsMax = 10
 
-    /// - Parameter position: Returns the position of the clause with a given number in the condition. For nil, it returns
-    ///   the position of `FALSEPREDICATE`.
+    /// - Parameter position: Returns the position of the clause with a given number in the condition. For nil, it
+    ///   returns the position of the part that makes the whole condition false, such as `FALSEPREDICATE`.
     /// - Returns: At most ``warningsMax`` warnings. Warnings about the whole predicate come first.
     static func warnings(
         _ condition: Condition, _ position: (Int?) -> PredicateWarning.Position
@@ -101,7 +101,7 @@ struct Contradictions {
 }
 
 extension Clause {
-    /// Why the comparison can never hold, whatever the other comparisons are.
+    /// Why the comparison can never hold, whatever the other comparisons are; nil if it may hold.
     var ownContradiction: String? {
         guard values.isEmpty, !isNegated else { return nil }
         return switch comparator {

@@ -9,7 +9,8 @@ struct Demands {
     private var upper: [Bool: Clause] = [:]
     /// The longest beginning that the value must have.
     private var prefix: [UInt8]?
-    /// The only possible values; nil if no clause lists them. Strings are folded if any clause so far ignores case.
+    /// The only possible values; nil if no clause lists them. Strings are folded if any of the clauses that list values
+    /// ignores case.
     private var candidates: Set<Candidate>?
     private var areCandidatesFolded = false
     /// The values that the clauses exclude. The key says whether case is ignored.
@@ -49,7 +50,8 @@ struct Demands {
         return kind == asked ? nil : "\(clause.field) would have to be of two types at once"
     }
 
-    /// The type that the clause requires; nil if any type satisfies the clause. A negated comparison also requires a type.
+    /// The type that the clause requires; nil if any type satisfies the clause. A negated comparison also requires a
+    /// type.
     private func kind(of clause: Clause) -> Kind? {
         if clause.comparator.isForLists { return .list }
         if clause.subject == .allText || clause.comparator == .exists || clause.comparator.isWordSearch { return nil }
@@ -145,7 +147,7 @@ struct Demands {
 extension Clause {
     fileprivate var noValue: String { "no value of \(field) can satisfy this comparison and the ones before it" }
 
-    /// Whether there is no value between two bounds.
+    /// Whether no value is within both bounds.
     fileprivate func crosses(_ other: Clause, isLower: Bool) -> Bool {
         let (low, high) = isLower ? (self, other) : (other, self)
         guard let order = low.values[0].order(high.values[0]) else { return false }

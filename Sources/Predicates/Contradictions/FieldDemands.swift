@@ -14,7 +14,8 @@ struct FieldDemands {
     private var some: [Clause] = []
     private var isOnlyEmpty = false
 
-    /// The most clauses in `some`. Further clauses are not kept, so later demands on each element are not compared with them.
+    /// The most clauses in `some`. Further clauses are not kept, so later demands on each element are not compared with
+    /// them.
     private static let someMax = 16
 
     /// How many values a check has to look at.
@@ -49,7 +50,7 @@ struct FieldDemands {
         return some.allSatisfy { isPossible($0) } ? .possible : .never(noElement(for: clause))
     }
 
-    /// Adds a clause that demands an element for each of its values.
+    /// Adds a clause that demands an element for each of its values. Only the first ``someMax`` values are checked.
     private mutating func addForElements(_ clause: Clause) -> Outcome {
         for value in clause.values.prefix(FieldDemands.someMax) {
             let outcome = addForSomeElement(Clause(clause.subject, .equals, [value], foldsCase: clause.foldsCase))

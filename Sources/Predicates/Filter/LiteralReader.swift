@@ -25,7 +25,7 @@ enum LiteralReader {
         return try at(path() + ".value") { () throws(BrokenRule) in try literal(value, type) }
     }
 
-    /// - Parameter type: One of ``known``, with `_LIST` for a list.
+    /// - Parameter type: One of ``known``, with `_LIST` for a list; nil if the input names no type.
     static func literal(_ value: JSONValue, _ type: String? = nil) throws(BrokenRule) -> Literal {
         if value.isNull { return .nothing }
         guard value.isArray else { return try scalar(value, type) }

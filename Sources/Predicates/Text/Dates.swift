@@ -55,7 +55,8 @@ enum Dates {
         return (thousandths, text[digits.endIndex...])
     }
 
-    /// Parses the offset from UTC at the end of a date. The result is in minutes; offsets east of Greenwich are positive.
+    /// Parses the offset from UTC at the end of a date. The result is in minutes; offsets east of Greenwich are
+    /// positive.
     private static func offset(_ text: ArraySlice<UInt8>) -> Int64? {
         let text = Array(text)
         if text == [UInt8(ascii: "Z")] || text == [UInt8(ascii: "z")] { return 0 }

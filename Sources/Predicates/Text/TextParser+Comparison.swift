@@ -75,7 +75,7 @@ extension TextParser {
         return found.isNegated ? .joined(any: parts) : .joined(all: parts)
     }
 
-    /// Reads a comparison with the value first: `value IN field`, `value < field`.
+    /// Reads a comparison with the value first: `value IN field`, `value < field`, or `value > distance`.
     private mutating func mirrored(
         _ start: Token, _ value: FieldValue, isNegated: Bool
     ) throws(PredicateError) -> Condition {
@@ -103,8 +103,8 @@ extension TextParser {
 // MARK: - Elements of lists
 
 extension TextParser {
-    /// Reads `ANY field == value`, `ANY field IN {…}`, `ANY field BEGINSWITH 'x'`, or `ANY tokenize(…) IN` with `self`
-    /// or a field.
+    /// Reads `ANY` or `SOME`, then `field == value`, `field IN {…}` or `field BEGINSWITH 'x'`, or `tokenize(…) IN` with
+    /// `self` or a field.
     private mutating func any(isNegated: Bool) throws(PredicateError) -> Condition {
         let start = try advance()
         let subject: Clause.Subject
@@ -129,7 +129,8 @@ extension TextParser {
         let start = try advance()
         guard isExtended || token.isKeyword("TOKENIZE") else {
             throw refused(
-                "CloudKit has no ALL: write CONTAINS or NOT … CONTAINS for each value, joined with AND", at: start)
+                "CloudKit has ALL only before tokenize(…): write one for each value, as in a CONTAINS 1 AND a CONTAINS 2",
+                at: start)
         }
         let subject: Clause.Subject
         switch try operand() {
@@ -156,8 +157,8 @@ extension TextParser {
 // MARK: - Words and distances
 
 extension TextParser {
-    /// Reads `self CONTAINS 'a b'`, which searches for any of the words, or `self TOKENMATCHES[cdl] 'a b'`, which searches
-    /// for all of them.
+    /// Reads `self CONTAINS 'a b'`, which searches for any of the words, or `TOKENMATCHES[cdl] 'a b'` after `self` or a
+    /// field, which searches for all of the words.
     private mutating func search(_ found: Comparison) throws(PredicateError) -> Condition {
         let place = token
         guard token.isKeyword("CONTAINS") || token.isKeyword("TOKENMATCHES") else {

@@ -16,7 +16,7 @@ extension TextParser {
         return Operation(place: place, comparator: comparator, isOpposite: isOpposite, isExact: isExact)
     }
 
-    /// Reads an operator's options, such as `[n]` or `[cdl]`. Each letter must be in `allowed`.
+    /// Reads an operator's options, such as `[n]` or `[cdl]`. Each letter must be in `allowed`. Always returns true.
     mutating func options(allowed: String) throws(PredicateError) -> Bool {
         let place = try advance()
         guard case .word(let options, isQuoted: false) = token.kind,

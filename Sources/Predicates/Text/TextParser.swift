@@ -9,9 +9,10 @@ import JSON
 ///     comparison = subject operator value | subject "IN" list | subject "BETWEEN" pair | subject "CONTAINS" value
 ///                | subject "CONTAINS" "ALL" list | subject "!=" "nil" | value operator subject | value "IN" subject
 ///                | distance ("<" | "<=") value | value (">" | ">=") distance
-///                | ("ANY" | "SOME") subject ("==" | "IN" | "BEGINSWITH") … | "ALL" subject operator …  (extended only)
-///                | "self" "CONTAINS" string | words-of "TOKENMATCHES[cdl]" string
-///                | ("ANY" | "SOME" | "ALL") "tokenize" "(" string "," "'Cdl'" ")" "IN" words-of
+///                | ("ANY" | "SOME") subject ("==" | "IN" | "BEGINSWITH") …
+///                | "ALL" subject operator …                                            (ALL: extended only)
+///                | "self" "CONTAINS" string | ("self" | subject) "TOKENMATCHES[cdl]" string
+///                | ("ANY" | "SOME" | "ALL") "tokenize" "(" string "," "'Cdl'" ")" "IN" ("self" | subject)
 ///
 /// The parser looks one token ahead. Parentheses recurse, up to a limit.
 struct TextParser {

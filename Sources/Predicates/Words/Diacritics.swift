@@ -1,6 +1,7 @@
 /// Removes diacritics from letters.
 enum Diacritics {
-    /// The base letter of each lower-case letter whose canonical decomposition (Unicode) has marks.
+    /// The base letter of each lower-case Latin, Greek or Cyrillic letter whose canonical decomposition (Unicode) has
+    /// marks.
     static let bases: [Unicode.Scalar: Unicode.Scalar] = {
         var bases: [Unicode.Scalar: Unicode.Scalar] = [:]
         for (base, composed) in rows {
@@ -9,8 +10,8 @@ enum Diacritics {
         return bases
     }()
 
-    /// Whether this is a mark above, below or through a letter. Other marks, such as those of Indic scripts and kana, make
-    /// a different letter.
+    /// Whether this is a mark above, below or through a letter. Other marks, such as those of Indic scripts and kana,
+    /// make a different letter.
     static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x300 && scalar.properties.canonicalCombiningClass.rawValue >= 200
     }

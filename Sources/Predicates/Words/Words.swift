@@ -1,7 +1,7 @@
 /// Splits text into words for a search (CKQuery: tokenised search, ignoring case and diacritics).
 ///
-/// A word is a run of letters, digits and their marks. Other characters separate words. Letters are folded to lower case
-/// and, in Latin, Greek and Cyrillic, lose their diacritics. In a script without spaces, a whole run is one word.
+/// A word is a run of letters, digits and their marks. Other characters separate words. Letters are folded to lower
+/// case and, in Latin, Greek and Cyrillic, lose their diacritics. In a script without spaces, a whole run is one word.
 package enum Words {
     /// Words that a search ignores (CKQuery).
     package static let stopWords: Set<String> = [

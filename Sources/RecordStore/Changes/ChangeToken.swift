@@ -9,7 +9,7 @@ struct ChangeToken: Hashable, Sendable {
     /// The client has all changes up to this sequence.
     var position: UInt64
     /// The end of the log when a client without a token began to read. The client needs no earlier deletions. 0 for a
-    /// client that began with a token.
+    /// client that began with a token, or that has read all pages.
     var began: UInt64
     /// Set between the pages of a read in reverse.
     var reverse: Reverse?

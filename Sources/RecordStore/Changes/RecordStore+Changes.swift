@@ -9,7 +9,7 @@ extension RecordStore {
     /// The records of a zone that changed since a token, in the order of their newest changes.
     ///
     /// - Parameters:
-    ///   - token: Nil for all living records.
+    ///   - token: Nil for all records of the zone that are not deleted.
     ///   - recordTypes: `desiredRecordTypes`; nil for all.
     ///   - isReverse: Whether the newest changes come first. The token of the last page then leads to changes that came
     ///     after the first page.
@@ -40,7 +40,7 @@ extension RecordStore {
     /// The zones of a database that changed since a token. The default zone has no change feed
     /// (CKDatabaseSubscription).
     ///
-    /// - Parameter token: Nil for all living zones.
+    /// - Parameter token: Nil for all zones that are not deleted.
     package func databaseChanges(
         in database: DatabaseID, since token: String?, limit: Int = changesMax
     ) throws(RecordReadError) -> DatabaseChangesPage {

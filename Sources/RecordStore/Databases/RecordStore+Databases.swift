@@ -2,7 +2,7 @@ import CloudKitModel
 import GRDB
 
 extension RecordStore {
-    /// The living zones of a database, the default zone first, then by name.
+    /// The zones of a database that are not deleted: the default zone, and then the others by name.
     package func zones(in database: DatabaseID) throws(RecordStoreError) -> [ZoneKey] {
         try read { db in
             [.defaultZone] + (try StoredZone.all(in: database, db).map(\.key).filter { $0 != .defaultZone })
@@ -25,14 +25,14 @@ extension RecordStore {
 /// A subscription as its user saved it.
 package struct StoredSubscription: Hashable, Sendable {
     package let id: String
-    /// The sequence of the `subscription.save` event.
+    /// The sequence of the newest `subscription.save` event.
     package let sequence: UInt64
     /// The subscription dictionary as JSON.
     package let body: [UInt8]
 }
 
 extension RecordStore {
-    /// The subscriptions that a user has in a database, oldest first.
+    /// The subscriptions that a user has in a database, in the order in which they were last saved.
     package func subscriptions(
         of account: AccountID, in scope: DatabaseScope
     ) throws(RecordStoreError) -> [StoredSubscription] {
@@ -72,10 +72,11 @@ extension StoredSubscription {
 /// A registered device.
 package struct StoredDevice: Hashable, Sendable {
     package let name: String
-    /// The sequence of the `device.register` event.
+    /// The sequence of the newest `device.register` event.
     package let sequence: UInt64
     package let transport: String
     package let token: String
+    /// Nil if the event has no topic.
     package let topic: String?
 }
 

@@ -1,8 +1,8 @@
 import CloudKitModel
 import GRDB
 
-/// A living zone of the database that a read names. Clients' reads of records find their zones here, so that no read
-/// reaches another database.
+/// A zone that is not deleted, in the database that a read names. Clients' reads of records find their zones here, so
+/// that no read reaches another database.
 struct StoredZone {
     let id: Int64
     let key: ZoneKey
@@ -17,8 +17,8 @@ struct StoredZone {
         ]) { $0.int(0) }
     }
 
-    /// The living zone. Nil for a default zone that has no row yet: every database has a default zone, even if no event
-    /// has named it.
+    /// The zone with a key, if it is not deleted. Nil for a default zone that has no row yet: every database has a
+    /// default zone, even if no event has named it.
     ///
     /// - Throws: ``RecordReadError/zoneNotFound(_:)`` for any other zone that does not exist.
     static func find(_ key: ZoneKey, in database: DatabaseID, _ db: Database) throws -> StoredZone? {
@@ -35,7 +35,7 @@ struct StoredZone {
             ]) { StoredZone(id: $0.int(0), key: key) }
     }
 
-    /// The living zones of a database, in the order of their names.
+    /// The zones of a database that are not deleted, in the order of their names.
     static func all(in database: DatabaseID, _ db: Database) throws -> [StoredZone] {
         guard let id = try self.database(database, db) else { return [] }
         return try db.prepared(

@@ -2,15 +2,15 @@ import GRDB
 import JSON
 import Predicates
 
-/// An index on one field of the records of one type in one zone.
+/// An index on one field or system value of the records of one type in one zone.
 struct FieldIndex: Hashable, Sendable {
     let zone: Int64
     let type: String
     let subject: Clause.Subject
 }
 
-/// A row of `fieldIndexes`: an index, and how much of it is built. The index's entries are a list: a key for each record,
-/// in the order of the keys.
+/// A row of `fieldIndexes`: an index, and how much of it is built. The index's entries are a list: a key for each
+/// record, in the order of the keys.
 struct FieldList {
     let id: Int64
     let index: FieldIndex
@@ -22,7 +22,7 @@ struct FieldList {
 
     var isComplete: Bool { builtTo == FieldList.complete }
 
-    /// The lists of one type, complete or not.
+    /// The lists of one type in one zone, complete or not.
     static func all(zone: Int64, type: String, _ db: Database) throws -> [FieldList] {
         try db.prepared(
             "SELECT id, zone, type, field, builtTo FROM fieldIndexes WHERE zone = ? AND type = ? ORDER BY id"

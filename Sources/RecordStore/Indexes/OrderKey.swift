@@ -7,13 +7,13 @@ import Predicates
 /// Values of different types come in the order of ``Kind``; a record without the field comes before all others. Numbers
 /// are compared exactly, as predicates compare them. Strings, bytes and references are compared by their first
 /// ``textBytesMax`` bytes. All locations, assets and lists have the same key. Records with equal keys come in the order
-/// of their creation.
+/// of their creation, or in the opposite order if the first sort key is descending.
 enum OrderKey {
     enum Kind: UInt8 {
         case missing, number, text, bytes, reference, other
     }
 
-    /// The number of compared bytes of UTF-8, or of Base64 text.
+    /// How many bytes of a value are compared: bytes of UTF-8 for text, of Base64 for bytes.
     static let textBytesMax = 256
 
     static let missing: [UInt8] = [Kind.missing.rawValue]

@@ -12,7 +12,7 @@ package struct FieldIndexReport: Hashable, Sendable {
 }
 
 extension RecordStore {
-    /// All indexes of living zones, sorted by database, zone, type and field.
+    /// All indexes of zones that are not deleted, sorted by database, zone, type and field.
     package func indexes() throws(RecordStoreError) -> [FieldIndexReport] {
         try read { db in
             try db.prepared(

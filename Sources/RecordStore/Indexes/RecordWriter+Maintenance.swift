@@ -6,8 +6,8 @@ extension RecordWriter {
     private static let indexesMax = 10_000
 
     /// Does a part of the work that no event needs: builds indexes that queries asked for, and removes the rows of
-    /// deleted zones and of deletions that ``forget(before:)`` released. Call the function again, between events, as long
-    /// as it returns true.
+    /// deleted zones and of deletions that ``forget(before:)`` released. Call the function again, between events, while
+    /// it returns true.
     ///
     /// - Parameter rowsMax: How many rows one call reads or removes, which limits the time of the call.
     /// - Returns: Whether more work may be left.
@@ -25,7 +25,8 @@ extension RecordWriter {
         }
     }
 
-    /// Releases deletions before a sequence, so that older change tokens expire. ``doMaintenance(rowsMax:)`` removes their rows.
+    /// Releases the deletions before a sequence, so that older change tokens expire. ``doMaintenance(rowsMax:)`` then
+    /// removes the rows of these deletions.
     package func forget(before sequence: UInt64) throws(RecordStoreError) {
         try transaction { db in
             let applied = try Facts.number(.applied, db)
@@ -36,7 +37,7 @@ extension RecordWriter {
 
     // MARK: Indexes
 
-    /// Adds empty indexes, up to the largest number.
+    /// Adds empty indexes, as long as the store has fewer than ``indexesMax``.
     private func add(_ wanted: Set<FieldIndex>, _ db: Database) throws {
         guard !wanted.isEmpty else { return }
         for index in wanted.prefix(RecordWriter.indexesMax - lists.count) {
@@ -49,7 +50,7 @@ extension RecordWriter {
     }
 
     /// Adds the next records to a list. Until the list is complete, events update the entries of the records that are
-    /// already in it.
+    /// already in the list.
     private func build(_ list: FieldList, _ rowsMax: Int, _ db: Database) throws -> Bool {
         let add = try statements(db).addEntry
         var (last, count) = (list.builtTo, 0)

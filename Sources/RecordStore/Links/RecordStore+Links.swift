@@ -1,6 +1,6 @@
 import GRDB
 
-/// Names a living record.
+/// Names a record that is not deleted.
 package struct RecordAddress: Hashable, Sendable {
     package let database: DatabaseID
     package let zone: ZoneKey
@@ -10,8 +10,8 @@ package struct RecordAddress: Hashable, Sendable {
 }
 
 extension RecordStore {
-    /// The living records, in all databases, with a DELETE_SELF reference to a record that was deleted, by itself or
-    /// with its zone. These records must be deleted too. The oldest records come first.
+    /// The records in all databases that are not deleted but have a DELETE_SELF reference to a deleted record, or to a
+    /// record of a deleted zone. The returned records must be deleted too. The oldest records come first.
     package func recordsWithBrokenReferences(limit: Int = 200) throws(RecordStoreError) -> [RecordAddress] {
         try read { db in
             try db.prepared(
@@ -23,7 +23,8 @@ extension RecordStore {
         }
     }
 
-    /// The living records with a DELETE_SELF reference to the record. They must be deleted after the record is deleted.
+    /// The records that are not deleted and have a DELETE_SELF reference to the named record. These records must be
+    /// deleted after the named record is deleted. The oldest records come first.
     package func dependents(
         of name: String, in zone: ZoneKey, of database: DatabaseID, limit: Int = 1_000
     ) throws(RecordReadError) -> [RecordAddress] {
@@ -43,7 +44,7 @@ extension RecordStore {
 
     // MARK: Assets
 
-    /// How many living records refer to an asset, in all databases.
+    /// How many records refer to an asset, in all databases. Deleted records do not count.
     package func referenceCount(ofAsset checksum: String) throws(RecordStoreError) -> Int {
         try read { db in
             try db.prepared(
@@ -52,7 +53,7 @@ extension RecordStore {
         }
     }
 
-    /// The given checksums to which no living record refers. Their files may be removed.
+    /// Those of the given checksums to which no record refers that is not deleted. Their files may be removed.
     package func unreferencedAssets(among checksums: [String]) throws(RecordStoreError) -> [String] {
         try read { db in
             let find = try db.prepared(
@@ -62,8 +63,8 @@ extension RecordStore {
         }
     }
 
-    /// Whether a living record of the database refers to the asset. Only then may a reader of the database get the
-    /// asset's file.
+    /// Whether any record of the database refers to the asset, apart from deleted records. Only then may a reader of
+    /// the database get the asset's file.
     package func hasAsset(_ checksum: String, in database: DatabaseID) throws(RecordStoreError) -> Bool {
         try read { db in
             guard let id = try StoredZone.database(database, db) else { return false }

@@ -1,4 +1,5 @@
-/// The text of a position in a query's results. The text is opaque to clients, and valid only for the same query.
+/// The text of a position in a query's results. The text is opaque to clients. It is valid only for
+/// an equal query of the same zones and database.
 enum QueryMarker {
     private static let version: UInt8 = 1
 

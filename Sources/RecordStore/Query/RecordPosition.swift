@@ -21,7 +21,9 @@ struct RecordOrder: Sendable {
         return left.id != right.id && (left.id < right.id) == isAscending
     }
 
-    /// Whether a record with this first key and ID can come before the position. Its other keys are not known.
+    /// Whether a record with this first key and ID can come before the position. The record's other keys are not known.
+    ///
+    /// - Parameter key: Ignored if the order has no sort keys.
     func mayPrecede(firstKey key: [UInt8], id: Int64, _ position: RecordPosition) -> Bool {
         let order = areAscending.isEmpty ? 0 : RecordOrder.compare(key, position.keys[0])
         if order != 0 { return (order < 0) == isAscending }
@@ -34,7 +36,7 @@ struct RecordOrder: Sendable {
     }
 }
 
-/// The first positions after a start, out of all positions that were offered.
+/// Of all positions that were offered, the first ones after `start`, at most `limit`.
 struct FirstPositions {
     let order: RecordOrder
     let limit: Int
@@ -67,8 +69,10 @@ struct FirstPositions {
         return low
     }
 
-    /// Whether the list is complete for this record and for all records whose first keys come later: none of them can
-    /// enter the list.
+    /// Whether the list is full, and neither a record with this first key and ID nor any record after it can enter the
+    /// list. "After" is in the order of the first key and, for equal first keys, of the ID.
+    ///
+    /// - Parameter key: Ignored if the order has no sort keys.
     func isClosed(toFirstKey key: [UInt8], id: Int64) -> Bool {
         guard isFull, let last = positions.last else { return false }
         return !order.mayPrecede(firstKey: key, id: id, last)

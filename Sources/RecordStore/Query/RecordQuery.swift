@@ -22,7 +22,7 @@ package struct RecordQuery: Sendable {
     let sort: [SortKey]
     let limit: Int
     let marker: String?
-    /// The query in its canonical form, which makes a marker valid only for the same query.
+    /// The query in its canonical form. A marker is valid only for a query with an equal canonical form.
     let canonical: [UInt8]
 
     /// - Parameters:

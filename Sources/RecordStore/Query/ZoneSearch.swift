@@ -1,7 +1,8 @@
 import GRDB
 import Predicates
 
-/// The numbers of rows at which a search changes its method. The results are the same with any limits.
+/// The numbers of rows at which a search asks for an index or changes its method. The results do not depend on these
+/// limits.
 package struct SearchLimits: Sendable {
     /// A query that looks at more rows than this asks for an index.
     var rowsWithoutIndex = 1_000
@@ -22,7 +23,7 @@ struct ZoneSearch {
     let zone: Int64
     let now: Int64
     private let limits: SearchLimits
-    /// Complete indexes, by their subject.
+    /// The IDs of the complete indexes on the record type, by the subject of each index.
     private let lists: [Clause.Subject: Int64]
     private var examined = 0
 
@@ -103,7 +104,8 @@ struct ZoneSearch {
 
     // MARK: Methods of searching
 
-    /// Looks at all records of the type, in the order of their creation.
+    /// Looks at the records of the type, in the order of their creation. With sort keys, looks at all of them. Without
+    /// sort keys, begins after the marker and ends when enough records are found.
     private mutating func scan(_ test: inout RecordTest, _ found: inout FirstPositions) throws {
         let start = query.sort.isEmpty ? found.start?.id ?? 0 : 0
         try db.prepared(
@@ -119,7 +121,7 @@ struct ZoneSearch {
         }
     }
 
-    /// Looks at records by their IDs.
+    /// Looks at the records with these IDs, in the order of the IDs.
     private mutating func look(
         at candidates: [Int64], _ test: inout RecordTest, _ found: inout FirstPositions
     ) throws {
@@ -132,7 +134,8 @@ struct ZoneSearch {
         }
     }
 
-    /// Looks at records in the order of the first key.
+    /// Looks at the records of an index, in the order of the first sort key. Skips records that are not among
+    /// `candidates`; nil to skip none.
     private mutating func walk(
         _ list: Int64, among candidates: [Int64]?, _ test: inout RecordTest, _ found: inout FirstPositions
     ) throws {
@@ -153,8 +156,8 @@ struct ZoneSearch {
     }
 
     /// The entry after which reading the index begins. Without a marker, reading begins at the first entry. With one
-    /// sort key, it begins after the marker's entry. With more sort keys, it begins before all entries with the marker's
-    /// first key, because the other keys may put the records of these entries after the marker.
+    /// sort key, reading begins after the marker's entry. With more sort keys, reading begins before all entries with
+    /// the marker's first key, because the other keys may put the records of these entries after the marker.
     private func walkStart(_ start: RecordPosition?, _ isAscending: Bool) -> ([UInt8], Int64) {
         guard let start else { return isAscending ? ([], .min) : ([0xFF], .max) }
         guard query.sort.count > 1 else { return (start.keys[0], start.id) }

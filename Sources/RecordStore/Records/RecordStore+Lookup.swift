@@ -3,7 +3,7 @@ import GRDB
 extension RecordStore {
     /// The records with these names, in the order of the names.
     ///
-    /// - Returns: For each name its living record; nil for a record that was deleted or never saved.
+    /// - Returns: A record for each name; nil for a record that was deleted or never saved.
     /// - Throws: ``RecordReadError/zoneNotFound(_:)``
     package func records(
         named names: [String], in zone: ZoneKey = .defaultZone, of database: DatabaseID

@@ -24,7 +24,8 @@ package struct StoredRecord: Hashable, Sendable {
     package let zone: ZoneKey
     package let type: String
     let system: SystemValues
-    /// Members of the record dictionary that Belfry does not use, as JSON: `"parent":{…},"share":{…}`.
+    /// Members of the record dictionary that Belfry does not use, as JSON: `"parent":{…},"share":{…}`. Nil if
+    /// the record has no such members.
     let others: String?
     /// JSON text of the fields, as in the event; nil for a deleted record.
     package let fields: [UInt8]?

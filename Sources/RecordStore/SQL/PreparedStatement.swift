@@ -1,7 +1,7 @@
 import GRDB
 import GRDBSQLite
 
-/// A prepared statement. It can bind JSON text and read rows without making Swift strings, which GRDB's own calls cannot.
+/// A prepared statement. Unlike GRDB's own calls, it can bind JSON text and read rows without making Swift strings.
 ///
 /// A statement belongs to one connection. Do not run a statement again while its rows are being read.
 struct PreparedStatement {

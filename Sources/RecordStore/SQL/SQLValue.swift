@@ -7,7 +7,7 @@ enum SQLValue {
     case null
     case int(Int64)
     case text(String)
-    /// UTF-8.
+    /// The bytes of a text, in UTF-8.
     case utf8(UnsafeRawBufferPointer)
     /// The decoded text of a JSON string; null for any other value.
     case json(JSONValue?)

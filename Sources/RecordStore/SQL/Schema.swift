@@ -47,7 +47,7 @@ enum Schema {
 
     /// - `zones.id`: the sequence of the event that created the zone. A zone that is made again has another ID.
     ///   `changed` is the sequence of the zone's newest change. `deleted` is the sequence of the zone's deletion; null
-    ///   while the zone lives. A deleted zone `isReplaced` after a zone with the same name was made.
+    ///   if the zone is not deleted. A deleted zone `isReplaced` after a zone with the same name was made.
     /// - `records.id`: the sequence of the first save since the record was last deleted or its type last changed, so
     ///   IDs are in the order of creation. `sequence` is the sequence of the newest save or delete. A deleted record
     ///   keeps its row, without `fields`.

@@ -3,7 +3,7 @@ import Events
 import GRDB
 import JSON
 
-/// A living zone.
+/// A zone that is not deleted.
 struct ZoneRow {
     let id: Int64
     let database: Int64
@@ -12,10 +12,11 @@ struct ZoneRow {
     let targetPrefix: [UInt8]
 }
 
-/// Finds the rows of databases, zones and accounts that events name, and remembers them, because most events name the
-/// same few rows.
+/// Finds or makes the rows of the databases, zones and accounts that events name. Remembers the rows, because most
+/// events name the same few rows.
 struct RowCache {
-    // Millions of users may each have a database. Forgetting all rows costs less than tracking which were used last.
+    // Millions of users may each have a database. A full cache forgets all rows, because tracking which rows were used
+    // last would cost more.
     private static let countMax = 100_000
 
     private var databases: [[UInt8]: Int64] = [:]
@@ -23,7 +24,7 @@ struct RowCache {
     private var accounts: [[UInt8]: Int64] = [:]
     private var key: [UInt8] = []
 
-    /// The living zone that an event names; made if it does not exist.
+    /// The zone that an event names; made if it does not exist or is deleted.
     ///
     /// - Parameter sequence: The sequence of the event, which becomes the ID of a new zone.
     mutating func zone(_ zoneID: JSONValue?, of event: JSONValue, madeBy sequence: UInt64, _ db: Database) throws
@@ -36,7 +37,7 @@ struct RowCache {
         return zone
     }
 
-    /// The living zone that an event names; nil if it does not exist. Leaves the zone's key in `key`.
+    /// The zone that an event names; nil if it does not exist or is deleted. Leaves the zone's key in `key`.
     mutating func livingZone(_ zoneID: JSONValue?, of event: JSONValue, _ db: Database) throws -> ZoneRow? {
         beginKey(event, .container, .environment, .database)
         append(event.scope == .public ? nil : event[.owner])
@@ -116,7 +117,7 @@ extension RowCache {
         ]
     }
 
-    /// The row of a user; made if the user is new.
+    /// The ID of the user's row in `accounts`; the row is made if the user is new.
     @discardableResult
     mutating func account(_ user: JSONValue, of event: JSONValue, _ db: Database) throws -> Int64 {
         beginKey(event, .container, .environment)
@@ -136,7 +137,7 @@ extension RowCache {
         for member in members { append(event[member]) }
     }
 
-    /// A zero byte ends each name: names have no control characters.
+    /// Appends a name and a zero byte to the key. Names have no control characters, so no name contains the zero byte.
     private mutating func append(_ name: JSONValue?) {
         if let name { _ = name.withText { key.append(contentsOf: $0) } }
         key.append(0)

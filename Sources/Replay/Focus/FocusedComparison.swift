@@ -33,7 +33,8 @@ struct FocusedComparison {
         return !inputs.isEmpty && readEvent(line) { $0.natural(.push).map(inputs.contains) } ?? false
     }
 
-    /// Compares a batch of the log with the machine's output, and empties that output.
+    /// Compares a batch of the log with the machine's output, and empties that output. Returns the first mismatch; nil
+    /// if there is none.
     ///
     /// - Parameter isSkipped: Whether the batch comes before the range to compare.
     mutating func compare(_ batch: EventLogReader.Batch, with output: MachineOutput, isSkipped: Bool)
@@ -56,7 +57,7 @@ struct FocusedComparison {
         return nil
     }
 
-    /// The first event that the machine made after the end of the log.
+    /// The first event about the subject that the machine made and the log lacks; nil if there is no such event.
     ///
     /// - Parameter next: The sequence that the log's next event would have.
     func surplus(_ next: UInt64) -> OutputComparison.Mismatch? {

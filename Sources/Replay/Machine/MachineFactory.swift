@@ -40,7 +40,7 @@ package struct MachineFactory: Sendable {
         return try swiftMachine(stageType(stage), stage, context, answers, history)
     }
 
-    /// The answers that a stage's own log records.
+    /// The answers that a stage's own log records. For a stage that is a program, every push is accepted.
     func answers(of stage: PipelineStage, in log: String, after sequence: UInt64 = 0) throws -> any AnswerSource {
         guard stage.command.isEmpty else { return AcceptedAnswers() }
         return try LoggedAnswers(of: stageType(stage), log: log, after: sequence)
@@ -91,7 +91,8 @@ extension WorkerBeginning {
 }
 
 extension RecordedPipeline {
-    /// The stages with events but without recorded settings: they are replayed with the pipeline file's settings.
+    /// The built-in stages, except the source, that have events but no recorded settings. They are replayed with the
+    /// pipeline file's settings.
     package var stagesWithoutSettings: [RecordedStage] {
         get throws {
             try stages.filter { stage in
@@ -101,7 +102,7 @@ extension RecordedPipeline {
         }
     }
 
-    /// Names of the stages with recorded settings that differ from the pipeline file's.
+    /// Names of the stages, except the source, with recorded settings that differ from the pipeline file's.
     package func stagesUnderOtherSettings(_ registry: Registry) throws -> [String] {
         try stages.filter { stage in
             let record = registry.record(of: stage.stage)

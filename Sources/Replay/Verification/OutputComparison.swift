@@ -1,15 +1,16 @@
 import JSON
 import PipelineRuntime
 
-/// Compares a machine's events with the events of a log, as two streams of lines. Their batches may end at different
-/// events.
+/// Compares the events that a ``StageMachine`` made with the events of the stage's log. Both are streams of lines, and
+/// a batch of one stream may end inside a batch of the other stream.
 struct OutputComparison: ~Copyable {
     /// An event that differs, or that only one side has.
     struct Mismatch {
         var sequence: UInt64
         var recorded: String?
         var replayed: String?
-        /// The mark of the replayed event or, without a replayed event, of the last input.
+        /// The mark of the replayed event. Without a replayed event: the mark of the machine's latest events that are
+        /// not compared yet; nil if there are no such events.
         var mark: MachineOutput.Mark?
     }
 
@@ -21,7 +22,8 @@ struct OutputComparison: ~Copyable {
 
     init(from first: UInt64) { next = first }
 
-    /// Compares a batch of the log with the machine's output, and empties that output.
+    /// Compares a batch of the log with the machine's output, and empties that output. Returns the first mismatch; nil
+    /// if the machine made all events of the batch identically.
     mutating func compare(_ body: UnsafeRawBufferPointer, count: Int, with output: MachineOutput) -> Mismatch? {
         defer { output.removeAll() }
         if carried.isEmpty, output.lines.isSame(as: body) {
@@ -36,7 +38,7 @@ struct OutputComparison: ~Copyable {
         return nil
     }
 
-    /// The first event that the machine made after the end of the log.
+    /// The first event of the machine that the compared part of the log lacks; nil if there is no such event.
     mutating func surplus() -> Mismatch? {
         var lines = Lines(carried.bytes)
         guard let line = lines.next() else { return nil }

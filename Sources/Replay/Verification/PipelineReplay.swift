@@ -132,8 +132,8 @@ package struct PipelineReplay: Sendable {
     }
 
     /// Cuts the history of a built-in stage into spans. The history is one span if its beginning is gone, if only a
-    /// part is replayed, if there is a watch or a focus, or if there are no snapshots. A source, a plugin and a stage
-    /// that a program replaces have one span, too.
+    /// part is replayed, if there is a watch or a focus, if there are no snapshots, or if the input is too small to
+    /// cut. A source, a plugin and a stage that a program replaces have one span, too.
     private func spans(of stage: RecordedStage) throws -> [StageSpan] {
         guard let upstream = stage.upstream, !stage.isTrimmed, parts[stage.name] == nil, watch == nil, focus == nil,
             stage.stage.command.isEmpty, factory.programs[stage.name] == nil,
@@ -189,7 +189,8 @@ package struct PipelineReplay: Sendable {
         try SnapshotSearch(stage, factory.stageType(stage.stage))?.snapshot(header, problem: problem)
     }
 
-    /// Restores the newest snapshot before the part to compare, or the oldest one if the logs' beginning is gone.
+    /// Restores the newest snapshot before the part to compare. If there is none and the logs' beginning is gone,
+    /// restores the oldest snapshot. Otherwise the machine stays at the beginning.
     private func start(_ machine: any StageMachine, of stage: RecordedStage, _ part: StagePart) throws -> StageStart {
         guard stage.isTrimmed || part.first > 1 else { return .beginning }
         let type = factory.registry.stages[stage.stage.kind]

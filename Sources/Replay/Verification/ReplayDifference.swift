@@ -15,7 +15,8 @@ package struct ReplayDifference: Hashable, Sendable {
 
     package var stage: String
     package var log: String
-    /// The event's sequence. After the end of the log: the sequence that the event would get.
+    /// The event's sequence. After the end of the log: the sequence that the event would get. 0 if the log was made
+    /// from another upstream log.
     package var sequence: UInt64
     /// JSON pointer (RFC 6901) to the first member that differs; nil when only one side has the event.
     package var pointer: String?
@@ -42,7 +43,7 @@ package struct JSONDifference: Hashable, Sendable {
     package var left: String?
     package var right: String?
 
-    /// Texts with equal members in another order, and texts that are not JSON, differ as a whole.
+    /// Objects whose members are equal but in another order differ as a whole, and so do texts that are not JSON.
     package init(_ left: String, _ right: String) {
         (self.left, self.right) = (left, right)
         var leftParser = JSONParser(limits: EventReader.linkLimits)

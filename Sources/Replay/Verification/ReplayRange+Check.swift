@@ -1,7 +1,7 @@
 import EventLog
 
 extension ReplayRange {
-    /// Checks that the source's log holds an event of the range.
+    /// Checks that the range does not end before it begins, and that it is not wholly before or after the source's log.
     ///
     /// - Throws: ``ReplayError/backwards(from:until:)``, ``ReplayError/beyond(_:)`` or
     ///   ``ReplayError/dropped(log:first:)``.

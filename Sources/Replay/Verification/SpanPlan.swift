@@ -3,8 +3,8 @@ import Synchronization
 /// Distributes the histories of several stages among threads.
 ///
 /// A thread takes a whole history and replays span after span with one machine. When no whole history is left, a thread
-/// takes the later half of the spans that another thread has not reached. So no thread is idle, and few snapshots are
-/// read back.
+/// takes the later half of the spans that another thread has not reached. So no thread is idle while spans are left,
+/// and few snapshots are read back.
 final class SpanPlan: Sendable {
     /// The spans of one thread, up to but without `end`.
     private struct Share {

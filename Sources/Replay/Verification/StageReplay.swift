@@ -6,9 +6,9 @@ import Time
 
 /// Feeds a stage's recorded input to a machine, wakes it at the recorded times, and compares its outputs with the log.
 ///
-/// The batches of the stage's own log decide when this happens. A batch's cursor tells which input came before the batch,
-/// and its `now` tells the time of the stage's clock. The stage has perhaps not processed
-/// the input after the last batch.
+/// The batches of the stage's own log decide when this happens. A batch's cursor tells which input came before the
+/// batch, and its `now` tells the time of the stage's clock. The stage may not have processed the input after the last
+/// batch.
 final class StageReplay {
     private let recorded: RecordedStage
     private let machine: any StageMachine
@@ -71,7 +71,8 @@ final class StageReplay {
         return try finish()
     }
 
-    /// Runs the machine to the moment of the snapshot, which may be after the last batch, and compares the states.
+    /// Runs the machine to the moment of the snapshot, which may be after the last batch, and compares the states. Does
+    /// nothing if the snapshot is gone.
     private func compareState(with snapshot: Snapshot?) throws -> ReplayDifference? {
         guard let snapshot else { return nil }
         let header = snapshot.header
@@ -178,7 +179,8 @@ final class StageReplay {
 
     /// Counts the input after the last batch, beginning with the first event that leads to an output. The stage cannot
     /// have processed this event, because its output is not in the log. Input without outputs leaves no trace in the
-    /// log, so it counts as processed.
+    /// log, so it counts as processed. If the stage's process may have crashed on an event, this event is not fed, and
+    /// the event and all later input count.
     private func countUnprocessed() throws {
         machine.output.removeAll()
         try machine.begin(nil)

@@ -72,7 +72,7 @@ final class InsertedCommands {
         }
     }
 
-    /// Whether a command replaces this recorded event.
+    /// Whether a command whose time has come replaces this recorded event.
     func replaces(_ line: UnsafeRawBufferPointer) -> Bool {
         guard !inForce.isEmpty else { return false }
         do throws(JSONError) {

@@ -7,7 +7,7 @@ import Time
 /// An input event of the baseline or of the variant.
 struct LockstepEvent {
     var sequence: UInt64
-    /// Without its line feed; valid during a call.
+    /// Without its line feed. Valid only during the call that gets it.
     var line: UnsafeRawBufferPointer
 }
 
@@ -97,7 +97,9 @@ final class LockstepStage {
         try pass(at: now)
     }
 
-    /// Wakes the machines for their deadlines. A deadline that both machines have waits for its recorded wake until the log ends.
+    /// Wakes the machines for deadlines up to `moment`. Before the end of the log, this wakes only the variant, and
+    /// only for a deadline that the baseline does not have too. For its other deadlines, the variant waits for the
+    /// recorded wakes, as the baseline does for all of its deadlines.
     private func serveDeadlines(through moment: Instant) throws {
         while let deadline = nextDeadline, deadline <= moment {
             if wakes.isOver, baseline.deadline == deadline { try baseline.advance(to: deadline) }
@@ -156,7 +158,8 @@ private struct RecordedWakes {
 
     var isOver: Bool { header == nil }
 
-    /// The next batch's time; nil if the batch's cursor is not before `sequence`, or if the batch is later than `time`.
+    /// The next batch's time; nil if the batch's cursor is not before `sequence`, if the batch is later than `time`, or
+    /// if the log has ended.
     mutating func next(before sequence: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Instant?
     {
         guard let header, cursor < sequence, header.now <= time else { return nil }

@@ -18,7 +18,7 @@ final class PushComparison {
     /// - Parameter focus: Compares only pushes about this subject; nil compares every push.
     init(_ focus: ReplayFocus? = nil) { self.focus = focus }
 
-    /// Notices of retired devices are skipped.
+    /// Skips notices of retired devices, and pushes that are not about the focus.
     func compare(_ baseline: [Delivery], _ variant: [Delivery]) throws {
         try compareAll(baseline.filter(isCompared), variant.filter(isCompared))
     }

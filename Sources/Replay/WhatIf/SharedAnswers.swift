@@ -32,7 +32,7 @@ package final class SharedAnswers {
     private var laterAnswers: [LaterAnswer] = []
     /// Pushes of the recorded stage and of the variant that are still in flight according to their first answer.
     private var (recordedInFlight, variantInFlight): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
-    /// The final answers to such pushes, until the variant has the first answer too.
+    /// The recorded stage's final answers to pushes in flight, until the variant has the first answer too.
     private var finalAnswers: [PushKey: [TransportAnswer]] = [:]
 
     /// At least this many of the newest answers are kept. The variant is never further behind the recorded stage, so it

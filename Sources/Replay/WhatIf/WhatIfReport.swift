@@ -10,7 +10,8 @@ package struct WhatIfReport: Sendable {
         package var removed = 0
         package var changed = 0
         package var categories: [WhatIfCategory: Int] = [:]
-        /// The sequence of the earliest change whose push differs.
+        /// The lowest sequence of a change whose push differs. A push with several causes counts with its last cause.
+        /// `UInt64.max` if no push names a change.
         package var example: UInt64 = .max
 
         package var all: Int { added + removed + changed }

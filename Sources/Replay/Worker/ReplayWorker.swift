@@ -17,7 +17,7 @@ package struct ReplayWorker {
         dup2(STDERR_FILENO, STDOUT_FILENO)
     }
 
-    /// Returns when the replay closes standard input.
+    /// Returns when the replay closes standard input, or after an error that was reported to the replay.
     package func run() throws {
         do { try serve() } catch WorkerPipe.Failure.ended { return } catch WorkerPipe.Failure.invalidMessage(let reason)
         {

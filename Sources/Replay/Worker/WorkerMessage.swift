@@ -19,7 +19,8 @@ enum WorkerRequest {
 
 /// The program's reply.
 enum WorkerReply {
-    /// Replies to `begin` and `restore`, with the version of the snapshots that the program can restore.
+    /// Replies to `begin` and `restore`, with the version of the snapshots that the program can restore; nil if it can
+    /// restore none.
     case ready(snapshotVersion: Int?, deadline: Instant?)
     case done(WorkerOutput)
     /// A push. The replay must reply with `answer` or `later` at once.

@@ -7,7 +7,7 @@ package enum Base64URL {
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// - Parameter leniently: Whether to accept standard Base64 with padding, too (RFC 4648, section 4).
+    /// - Parameter leniently: Whether to accept the standard digits `+` and `/` and padding, too (RFC 4648, section 4).
     /// - Returns: Nil if the text has another character or an impossible length.
     package static func bytes(of text: Substring, leniently: Bool = false) -> [UInt8]? {
         guard leniently || !text.contains(where: { "+/=".contains($0) }) else { return nil }

@@ -27,7 +27,7 @@ package struct PublicKey: Sendable {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {
             EVP_MD_CTX_free(context)
-            // An invalid signature leaves an error in the queue.
+            // An invalid signature leaves an error in libcrypto's error queue.
             ERR_clear_error()
         }
         return key.with { key in

@@ -17,7 +17,8 @@ package enum StopSignals {
         for number in signals { install(number) }
     }
 
-    /// Holds a signal back until ``watch(_:_:)`` or ``HeldSignal/release()`` is called. Call `hold` once, before `watch`.
+    /// Holds a signal back until ``watch(_:_:)`` or ``HeldSignal/release()`` is called. Call `hold` once, before
+    /// `watch`.
     package static func hold(_ number: Int32) -> HeldSignal {
         let readEnd = openPipe()
         return HeldSignal(number: number, previousAction: install(number), readEnd: readEnd)
@@ -93,7 +94,7 @@ package enum StopSignals {
     }
 }
 
-/// The write end and the read end of the pipe for all signals, or -1 before there is a pipe. The ends are globals, because a signal handler cannot
-/// capture values.
+/// The write end and the read end of the pipe for all signals, or -1 before there is a pipe. The ends are globals,
+/// because a signal handler cannot capture values.
 private let signalPipe = Atomic<Int32>(-1)
 private let signalPipeEnd = Atomic<Int32>(-1)

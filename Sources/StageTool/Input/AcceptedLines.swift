@@ -2,7 +2,7 @@ import PipelineRuntime
 
 /// Consecutive lines of one source, numbered for the door.
 struct LineSpan: Hashable, Sendable {
-    /// The number of the first line at the door.
+    /// The door's number of the first line.
     let first: UInt64
     let count: UInt64
     let source: String
@@ -23,7 +23,7 @@ package struct AcceptedLines: Hashable, Sendable {
     /// The lines of one ``LineSender``.
     fileprivate struct Part: Hashable {
         var spans: [LineSpan] = []
-        /// The numbers of the refused lines at the door, in ascending order.
+        /// The door's numbers of the refused lines, in ascending order.
         var refused: [UInt64] = []
         var accepted: UInt64 = 0
     }

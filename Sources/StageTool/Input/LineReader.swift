@@ -46,7 +46,7 @@ package final class LineReader {
 
     package var isAtEnd: Bool { current == nil && sources.isEmpty && blocks.isEmpty }
 
-    /// The descriptor to wait for; nil if ``next()`` has lines, or all inputs are read.
+    /// The descriptor to wait for; nil if ``next()`` need not wait, or all inputs are read.
     package var awaitedDescriptor: Int32? {
         guard blocks.isEmpty, let current, !isReady(current.descriptor) else { return nil }
         return current.descriptor

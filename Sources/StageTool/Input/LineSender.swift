@@ -31,21 +31,22 @@ package final class LineSender {
     private let reader: LineReader
     /// Gets each message about refused lines, lost answers and warnings.
     private let reportLine: (String) -> Void
-    /// The sent lines, from the span with the last answered line on.
+    /// The sent lines. After an answer, the spans before the last answered line are removed.
     private var spans: [LineSpan] = []
-    /// The number of the next line at the door.
+    /// The number that the door will give the next line that is sent.
     private var next: UInt64 = 1
     private var linesToSkip: UInt64 = 0
     private var skippedChecksum = LineChecksum()
     private var lastSource = "the input"
     private var hasGreeted = false
-    /// The number, at the door, of the last line that the door has answered.
+    /// The door's number of the last line that it has accepted or refused, including lines whose answers were lost.
     private var through: UInt64 = 0
     package private(set) var totals = Totals()
     /// Whether the sender stopped at a ``LineReader/restartLine``.
     package private(set) var stoppedAtRestart = false
     private var lastAnswer = ContinuousClock.now
-    /// The lines that the door accepted or refused, but whose answers were lost when it restarted.
+    /// The lines that the door accepted or refused, but whose answers were lost when it restarted: their number, and
+    /// the places of the first and of the last of them. Nil if no answer was lost.
     private var lostAnswers: (count: UInt64, from: String, through: String)?
     private var refusedWithoutAnswerBefore: UInt64?
     /// Whether to fill ``Totals/acceptedLines``, which needs some bytes for each block and each refusal.
@@ -126,7 +127,7 @@ package final class LineSender {
         reportLine("\(block.source):\(block.firstLine): \(bytes) bytes, over the limit of \(limits) (json.too_long)")
     }
 
-    /// The part of a block that the door does not have from an earlier run.
+    /// The part of a block that the door does not have from an earlier run; nil if the door has the whole block.
     ///
     /// - Throws: ``ToolFailure`` if the skipped lines differ from the lines that the door has.
     private func afterKnown(_ block: LineReader.Block) throws(ToolFailure) -> LineReader.Block? {
@@ -206,8 +207,8 @@ package final class LineSender {
         let which = "\(lostAnswers.from) to \(lostAnswers.through): \(lostAnswers.count.of("line"))"
         let number = refused.map(\.grouped) ?? "an unknown number"
         reportLine(
-            "\(which) had no answer, because the ingest stage restarted; it refused \(number) of them. Correct these, and "
-                + "send them again")
+            "\(which) had no answer, because the ingest stage restarted; it refused \(number) of these lines. Compare them "
+                + "with the changes log, correct the refused lines and send only these again")
     }
 
     private func report(_ saved: Producer.Saved) {

@@ -12,7 +12,7 @@ package struct LoadedStage: Sendable {
 }
 
 /// Runs one stage in this process until it is asked to stop. SIGHUP makes it read its pipeline file again. A stage that
-/// was started by `belfry up` gets the file's text from `belfry up` instead.
+/// `belfry up` started refuses SIGHUP, and gets the file's text from `belfry up`.
 package struct StageRunner {
     /// How long a stage waits for its upstream before it reports the wait.
     private static let upstreamReportDelay = Duration.seconds(2)

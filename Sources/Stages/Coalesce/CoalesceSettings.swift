@@ -4,7 +4,8 @@ import PipelineKit
 package struct CoalesceSettings: PluginSettings {
     /// The policy that decides how long each notification is held.
     package var policy = PluginChoice(Latest.kind)
-    /// How long a notification waits for a newer one to replace it. If the window is zero, no notification is held.
+    /// How long a notification waits for a newer one to replace it. If the window is zero, the built-in policies hold
+    /// no notification.
     ///
     /// The default of one second is enough for the saves of one editing step to arrive, and short enough to feel
     /// immediate.

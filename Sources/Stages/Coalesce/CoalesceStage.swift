@@ -4,7 +4,7 @@ import PipelineKit
 import Time
 
 /// Turns matches into notifications. Holds each notification that a newer one may replace, for as long as the policy
-/// says.
+/// says, but no longer than the maximum delay.
 ///
 /// Of a user's notifications with the same collapse ID, a newer one replaces the older one. Of silent notifications
 /// without a collapse ID, a newer one replaces the older one of the same subscription. All others pass at once. A

@@ -1,7 +1,7 @@
 import Time
 
-/// All held notifications by key and by deadline. For each key whose notification left recently, also the time at which
-/// the notification left.
+/// All held notifications by key and by deadline. If a key's notification left recently, the key's slot also has the
+/// time at which the notification left.
 ///
 /// Holding, moving or removing one notification takes logarithmic time at most.
 struct HeldNotifications {

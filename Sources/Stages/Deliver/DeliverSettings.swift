@@ -19,7 +19,7 @@ package struct DeliverSettings: PluginSettings {
     /// The most pushes that may wait at the same time. A push above the limit ends as `failed` with the limit as its
     /// reason.
     package let pendingMax: Int
-    /// What happens to a push whose `apns-expiration` has passed before its first attempt.
+    /// What happens to a push whose `apns-expiration` has already passed when the push arrives.
     package let expired: Expired
     /// Where a push is sent after it waited.
     package let retryTo: RetryTo

@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// Handles the answers of transports. If a push must be tried again, the transport says when, and ``PendingPush`` says
+/// Handles the answers of transports. If a push must be tried again, the transport may say when. ``PendingPush`` says
 /// when to give up.
 ///
 /// The events that the stage writes for an answer depend on the answer, its time and the earlier events. The answer
@@ -242,8 +242,8 @@ extension DeliverStage {
         out.append { push.outcome.write(note, at: push.device, push.id, to: &$0) }
     }
 
-    /// Makes the push wait, and writes an attempt. If a newer push replaces the push, or if too many pushes wait
-    /// already, writes an outcome instead.
+    /// Makes the push wait, and writes an attempt. Writes an outcome instead if too many pushes wait already, or if a
+    /// newer push replaces the push and the transport does not have the push.
     mutating func wait(
         _ push: PendingPush, _ note: PushNote, answered answer: TransportAnswer? = nil, into out: inout Outbox
     ) {
@@ -262,7 +262,7 @@ extension DeliverStage {
         write(attempt, of: push, into: &out)
     }
 
-    /// Ends a push that would have to wait, because a newer push with the same collapse ID already waits.
+    /// Ends a push that would have to wait, because a newer push with the same collapse ID replaces it.
     private func drop(
         _ push: PendingPush, for newer: UInt64, _ attempt: PushNote, _ answer: TransportAnswer?,
         into out: inout Outbox

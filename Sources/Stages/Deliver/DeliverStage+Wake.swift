@@ -37,7 +37,8 @@ extension DeliverStage {
         if settings.retired != nil { enqueue(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
-    /// Withdraws deliveries that no transport has yet, except the probe of an app.
+    /// Withdraws the deliveries that no transport has taken yet. Notices, the probes of apps and pushes that a
+    /// transport still has are not withdrawn.
     private func withdraw(
         as outcome: TransportAnswer.Outcome, status: Int? = nil, reason: String?, into out: inout Outbox,
         where isWanted: (Device) -> Bool
@@ -91,8 +92,9 @@ extension DeliverStage {
         handOut(push, at: now, into: &out)
     }
 
-    /// The first push that is held for the app. Unless `retryTo` is `first`, a held push ends if its device is gone,
-    /// and is released if its device now has another app.
+    /// The first push that is held for the app; nil if there is none. Unless `retryTo` is `first`, a held push ends if
+    /// ``readdressed(_:)`` returns nil for it, and is released if its device is now registered for another app or
+    /// transport.
     private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
         guard settings.retryTo != .first else { return pending.held(of: app).first }
         var first: PendingPush?

@@ -6,9 +6,9 @@ import Time
 /// Sends every push to the devices of its user and records an outcome for each device.
 ///
 /// Every push ends in exactly one outcome for each device that the user has when the push arrives, or in one
-/// `no_device`. An outcome is written when the answer comes. If a push must be tried again, an `attempt` is written
-/// first, and the push waits in the stage's state. The `apns-id` depends only on earlier events, so a repeat after a
-/// restart is recognisable.
+/// `no_device`. A redriven push goes to one device only. An outcome is written when the answer comes. If a push must be
+/// tried again, an `attempt` is written first, and the push waits in the stage's state. The `apns-id` depends only on
+/// earlier events, so a repeat after a restart is recognisable.
 ///
 /// If the settings ask for it, the app's backend gets a ``RetirementNotice`` for each retired device.
 package struct DeliverStage: Stage {
@@ -24,7 +24,7 @@ package struct DeliverStage: Stage {
     var pending = PendingPushes()
     /// Effects that are not applied yet, in the order in which they are due.
     var effects: [ScheduledEffect] = []
-    /// The earliest time of the next wake, if one wake could not hand out all due pushes.
+    /// The earliest time at which due pushes are handed out, after a wake that could not hand out all of them.
     var notBefore = Instant.epoch
     package private(set) var deadline: Instant?
     let settings: DeliverSettings

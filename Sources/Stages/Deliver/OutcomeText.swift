@@ -119,8 +119,8 @@ struct PushNote {
     var isFinal: Bool
     /// The member `outcome`.
     var word: String
-    /// The transport's answer if it differs from ``word``. `none` if no transport was asked and `word` could also be an
-    /// answer.
+    /// The transport's answer if it differs from ``word``. `none` if the event does not record an answer although
+    /// `word` could also be an answer.
     var answer: String?
     var superseder: UInt64?
     var status: Int?

@@ -29,8 +29,8 @@ struct PendingPush {
     var superseder: UInt64?
     var status: Int?
     var reason: String?
-    /// When to act on the push. Nil while the push is handed out, or once a newer push replaces it, unless the
-    /// transport still has the push.
+    /// When to act on the push. Nil while the push is handed out. Also nil once a newer push replaces the push, unless
+    /// the transport still has the push: then its status is queried at this time.
     var due: Instant?
     var isHeld = false
 
@@ -82,7 +82,7 @@ struct PendingPush {
     ///
     /// - Parameters:
     ///   - retryFor: The longest time that a push may wait.
-    ///   - moment: A time that the result must be later than.
+    ///   - moment: The result is later than this time; nil if it need not be.
     func end(_ retryFor: Duration, after moment: Instant?) -> Instant {
         let end = sendDeadline(retryFor).advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
         return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end
@@ -104,7 +104,8 @@ struct PendingPush {
         (status, reason) = (answer.status ?? status, answer.reason ?? reason)
     }
 
-    /// Completes a note with the push's status, reason and attempts, and with the answer.
+    /// Completes a note with the push's attempts, and with the status and reason of the answer. Without an answer, the
+    /// note gets the latest status and reason of the push.
     func note(_ note: PushNote, answered answer: TransportAnswer? = nil) -> PushNote {
         var note = note
         if let answer {
@@ -127,7 +128,7 @@ struct PendingPush {
 struct PendingKey: Hashable, Comparable {
     let push: UInt64
     let device: ExactText
-    /// For a notice: when the retired device was registered.
+    /// For a notice: when the retired device was registered. Nil for a push.
     var retired: Instant?
 
     init(push: UInt64, device: String) { (self.push, self.device) = (push, ExactText(device)) }

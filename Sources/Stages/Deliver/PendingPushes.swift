@@ -1,7 +1,7 @@
 import PipelineKit
 import Time
 
-/// All pushes that wait for another attempt, for its answer, or until their app is resumed.
+/// All pushes that wait for another attempt, for the answer to another attempt, or until their app is resumed.
 struct PendingPushes {
     private(set) var byKey: [PendingKey: PendingPush] = [:]
     private var byCollapseKey: [[UInt8]: PendingKey] = [:]
@@ -12,7 +12,7 @@ struct PendingPushes {
     var count: Int { byKey.count }
     var isEmpty: Bool { byKey.isEmpty }
 
-    /// The number of waiting pushes for each device for which pushes wait, without notices. The key is
+    /// The number of waiting pushes of each device that has waiting pushes. Notices do not count. The key is
     /// ``Device/collapseKey(_:)`` for an empty collapse ID.
     var countByDevice: [[UInt8]: Int] {
         byKey.values.reduce(into: [:]) { if !$1.isNotice { $0[$1.device.collapseKey([]), default: 0] += 1 } }
@@ -23,12 +23,13 @@ struct PendingPushes {
 
     subscript(key: PendingKey) -> PendingPush? { byKey[key] }
 
-    /// Whether a push waits for a device of the user.
+    /// Whether a push may wait for a device of the user. Two users may share a hash, so the result may be true although
+    /// no push waits for the user.
     func mayHavePushes(ofOwnerOf device: Device) -> Bool {
         !countByOwner.isEmpty && countByOwner[device.ownerHash] != nil
     }
 
-    /// The waiting push that a newer push with this collapse key replaces.
+    /// The waiting push that a newer push with this collapse key replaces; nil if no such push waits.
     func superseded(by collapseKey: [UInt8]) -> PendingPush? { byCollapseKey[collapseKey].flatMap { byKey[$0] } }
 
     /// Whether an answer about the push is expected: it was handed out again, or the transport still has it.
@@ -37,11 +38,11 @@ struct PendingPushes {
         return push.awaitsAnswer || push.isUnderWay
     }
 
-    /// The pushes that were handed out and have no answer yet, in order.
+    /// The pushes that were handed out again and have no answer yet, in the order of their keys.
     var awaitingAnswerInOrder: [PendingPush] { byKey.values.filter(\.awaitsAnswer).sorted { $0.key < $1.key } }
 
-    /// The newer push that already waits with the push's collapse ID. Only a redriven push has such a successor,
-    /// because a new push replaces older pushes.
+    /// The push that already waits with this push's collapse ID and so replaces it; nil if there is none. A new push
+    /// replaces a waiting push at once, so the search finds a push only if this push or the waiting push was redriven.
     func successor(of push: PendingPush) -> PendingPush? {
         guard let key = push.collapseKey.flatMap({ byCollapseKey[$0] }), key != push.key else { return nil }
         return byKey[key]
@@ -100,7 +101,7 @@ struct PendingPushes {
         insert(push)
     }
 
-    /// The held pushes of an app, in order.
+    /// The held pushes of an app, in the order of their keys.
     func held(of app: Int) -> [PendingPush] {
         byKey.values.filter { $0.isHeld && $0.device.appIndex == app }.sorted { $0.key < $1.key }
     }

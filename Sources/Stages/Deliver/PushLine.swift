@@ -14,7 +14,7 @@ struct PushLine: ~Escapable {
     }
 
     private var end: End?
-    /// The ends for topics with badges of their own.
+    /// The ends with other payloads than ``end``, because topics with badges of their own have payloads of their own.
     private var otherEnds: [End] = []
 
     let unpruned: [UInt8]?

@@ -4,13 +4,14 @@ import PipelineKit
 package struct IngestSettings: PluginSettings {
     /// The address at which the host accepts commands from producers; nil if the host reads only its own input.
     package var door: String?
-    /// Whether every form of subscription is accepted in every database, unlike in CloudKit.
+    /// Whether every form of subscription is accepted in every database, and a zone subscription may watch the default
+    /// zone, unlike in CloudKit.
     package var subscriptionsInAnyDatabase = false
     /// Which predicates a saved subscription may have.
     package var predicates = Predicates.cloudKit
 
     package enum Predicates: String, CaseIterable, Sendable {
-        /// The predicates that CloudKit supports.
+        /// The predicates that CloudKit supports. They may use Belfry's additions to the syntax of the text.
         case cloudKit
         /// Also `OR`, `ALL`, and `NOT` before `BETWEEN` and before a group in parentheses.
         case extended

@@ -56,6 +56,7 @@ struct MatchWriter: ~Escapable {
     }
 
     /// Prepares `fields` and `notificationInfo`. Omits fields that the record lacks, and `fields` if it would be empty.
+    /// For a delete, also omits fields that are only desired keys.
     private mutating func prepareEnd(_ number: Int32, _ index: borrowing SubscriptionIndex) {
         let info = index.store.infos[number]
         var buffer = ByteBuffer()

@@ -4,8 +4,8 @@ import JSON
 // A shared database contains zones of several owners, and two zones may have the same name.
 
 extension Subscription {
-    /// The owner of the zone that a subscription in a shared database names. Nil if the subscription names no zone or
-    /// no owner, or is in another database.
+    /// The owner of the zone that a subscription in a shared database names. Nil if the subscription names no zone, no
+    /// owner or the owner `__defaultOwner__`, or is in another database.
     var sharedZoneOwner: JSONValue? {
         guard identity.database == .shared, case .one(.some) = zone, let zoneID = body?.given(.zoneID) else {
             return nil

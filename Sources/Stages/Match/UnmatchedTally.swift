@@ -20,8 +20,8 @@ struct UnmatchedTally {
     /// The latest time at which the current range ends; nil while the range has no unmatched change.
     private(set) var deadline: Instant?
 
-    /// Ends the previous range if the sequence is beyond it. This is necessary if the log has no event for the last
-    /// sequence of the range.
+    /// Ends the previous range if the sequence is beyond it. This is necessary if the stage received no event with the
+    /// last sequence of the range.
     @inline(__always)
     mutating func begin(_ sequence: UInt64, into out: inout Outbox) {
         let isFirst = last == 0

@@ -3,8 +3,8 @@ import PipelineKit
 
 /// The badge of each user, per container and environment.
 ///
-/// A notification raises the badge of every topic of its user, even of a topic that no device has registered yet. So
-/// the numbers of two topics differ only if a `badge.set` has set one of them.
+/// A notification with `shouldBadge` raises the badge of every topic of its user, even of a topic that no device has
+/// registered yet. So the numbers of two topics differ only if a `badge.set` has set one of them.
 struct BadgeCounters {
     /// A user in one environment of a container.
     struct Key: Hashable {

@@ -3,9 +3,9 @@ import JSON
 
 /// The value of a record's field in a payload, without the `{value, type}` around it.
 ///
-/// CloudKit allows strings, numbers and dates; among the desired keys, it also allows locations and references. Dates
-/// are milliseconds since 1970, as in CloudKit Web Services. Apple does not document the form of locations and
-/// references: Belfry writes objects with the same members as in Web Services.
+/// As arguments of a localized text, CloudKit allows strings, numbers and dates. As values of desired keys, it also
+/// allows locations and references. Dates are milliseconds since 1970, as in CloudKit Web Services. Apple does not
+/// document the form of locations and references: Belfry writes objects with the same members as in Web Services.
 struct FieldValue {
     private enum Form { case text, number, location, reference }
 

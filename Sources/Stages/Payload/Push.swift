@@ -53,8 +53,8 @@ struct Push: ~Escapable {
         var isVisible: Bool { own.isVisible && byTopic.allSatisfy(\.isVisible) }
     }
 
-    /// Decides which parts stay in each payload. All payloads share the headers, so if one payload has no room for a
-    /// visible part, all payloads become payloads of background pushes.
+    /// Decides which parts stay in each payload. All payloads share the headers. So if one payload has no room for any
+    /// of its visible parts, all payloads become payloads of background pushes.
     func kept(of payload: PayloadWriter) -> KeptParts {
         let kept = kept(of: payload, mayBeVisible: true)
         return kept.isVisible || !payload.parts.isVisible ? kept : self.kept(of: payload, mayBeVisible: false)

@@ -54,7 +54,7 @@ package struct APNsProbe: Sendable {
 
     /// Asks APNs about each app in turn.
     ///
-    /// - Throws: ``TransportError`` if a key or certificate cannot be read.
+    /// - Throws: ``TransportError`` if a key or certificate cannot be read or is not valid.
     package func run() async throws(TransportError) -> [Finding] {
         let transport = APNsTransport(
             settings, context: context,

@@ -10,7 +10,7 @@ struct PushRouter: ~Copyable {
 
     private let routes: [APNsTransport.AppRoute]
     private let retired: [RetiredPool]
-    /// The order keys of pushes that retired pools have in flight. Other pushes with such a key wait.
+    /// The order keys of the pushes that retired pools still hold. Other pushes with such a key wait.
     private let busyOrderKeys: Set<[UInt8]>
     private let now: Instant
     private let answered: @Sendable ([TransportAnswer]) -> Void
@@ -71,7 +71,7 @@ struct PushRouter: ~Copyable {
                 until: now.advanced(by: Self.waitBehindRetired)))
     }
 
-    /// Lets a retired pool answer the pushes that it still has in flight, so that no other pool sends them again.
+    /// Lets a retired pool answer the pushes that it still holds, so that no other pool sends them again.
     private mutating func join(_ deliveries: inout [Delivery], _ held: Set<Delivery.ID>, _ pool: PoolOnLoop) {
         let ids = deliveries.map(\.id).filter(held.contains)
         guard !ids.isEmpty else { return }

@@ -1,8 +1,8 @@
 import PipelineKit
 import Synchronization
 
-/// The apps whose pushes are all rejected. Tells the operator once for each app and reason, with the remedy, and once
-/// more when the app's pushes are accepted again.
+/// The apps whose pushes are all rejected. Tells the operator the reason and the remedy when an app's pushes are first
+/// rejected and whenever the reason changes, and tells when the app's pushes are accepted again.
 final class StoppedApps: Sendable {
     private let reasons = Mutex<[Delivery.App: String]>([:])
     private let name: String

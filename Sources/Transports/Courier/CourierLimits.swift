@@ -16,6 +16,7 @@ enum CourierLimits {
     static let bodyBytesMax = 64 << 10
     /// The most notifications in one answer, even if a request asks for more.
     static let pageEntriesMax = 400
+    /// The most notifications in one answer if a request asks for no number.
     static let pageEntries = 100
     /// An answer ends with the notification that brings it to this size.
     static let pageBytesMax = 1 << 20
@@ -30,6 +31,7 @@ enum CourierLimits {
     /// How long a poll with an unknown token is retried, because a poll may arrive before the registration of its token
     /// has passed through the pipeline.
     static let registrationWait = Duration.seconds(2)
+    /// The time between two tries of such a poll.
     static let registrationPause = Duration.milliseconds(100)
     /// When the courier closes, clients that have not received their answers in this time are disconnected.
     static let closeWait = Duration.seconds(5)

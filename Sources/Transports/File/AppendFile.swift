@@ -87,7 +87,7 @@ struct AppendFile: ~Copyable {
         return status
     }
 
-    /// The offset after the last line feed.
+    /// The offset after the last line feed; 0 if the file has none.
     private func endOfLastLine() throws(SystemError) -> off_t {
         var block = [UInt8](repeating: 0, count: 64 << 10)
         var end = Self.status(of: descriptor).st_size

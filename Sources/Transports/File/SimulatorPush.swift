@@ -26,8 +26,9 @@ struct SimulatorPush {
         contents = Self.contents(payload, topic)
     }
 
-    /// The name begins with the push's number in a fixed width, so that names sort in the order of the pushes. The name
-    /// ends with the `apns-id`, by which pushes of different logs differ. A repeat of a push gets the same name.
+    /// The name begins with the push's number in a fixed width, so that names sort in the order of the pushes. The
+    /// device's name follows. The name ends with the `apns-id`, by which pushes of different logs differ. A repeat of a
+    /// push gets the same name.
     private static func name(_ id: Delivery.ID, _ apnsID: String) -> String {
         let number = String(id.push)
         let zeros = String(repeating: "0", count: max(0, digits - number.count))

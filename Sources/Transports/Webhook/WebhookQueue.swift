@@ -5,7 +5,7 @@ import Time
 /// The waiting pushes of a webhook, and its requests in flight: at most ``concurrency``, and at most one to each
 /// device.
 ///
-/// A push that has no answer after ``answerWait`` is deferred, but its request stays in flight.
+/// A push that has no answer after ``answerWait`` is deferred. If its request has begun, the request stays in flight.
 final class WebhookQueue: Sendable {
     /// Sends one request. Returns nil if it was cancelled.
     typealias Attempt = @Sendable (WebhookPush) async -> TransportAnswer?
@@ -154,7 +154,8 @@ final class WebhookQueue: Sendable {
         for push in begun { send(push) }
     }
 
-    /// Defers the waiting pushes. Call this before the session is closed, which ends the requests in flight.
+    /// Defers the waiting pushes. Call this before the session is closed: closing the session ends the requests in
+    /// flight, and otherwise the next requests would then begin.
     func close() {
         let now = now()
         let waiting = state.withLock { state in

@@ -2,12 +2,13 @@ import Foundation
 import RecordStore
 import ZeroMQ
 
-/// Removes the files of assets to which no living record refers.
+/// Removes the files of assets to which no record refers that is not deleted.
 struct AssetSweep: Sendable {
     let assets: AssetFolder
     let store: RecordStore
 
-    /// Younger files are kept, because a client may send a file long before it saves the record.
+    /// In seconds. Files that were saved less than this time ago are kept, because a client may send a file long before
+    /// it saves the record.
     static let ageMin: TimeInterval = 24 * 3_600
     private static let pauseMilliseconds = 3_600_000
 

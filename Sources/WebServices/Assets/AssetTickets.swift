@@ -2,13 +2,14 @@ import Foundation
 import Signing
 import Time
 
-/// Addresses and receipts of assets. The gateway does not store them, because it recognises its own signature.
+/// Makes and checks tickets and receipts of assets. A ticket is the last part of an address at which a client sends or
+/// loads a file. Tickets and receipts are signed, so the gateway need not store them.
 ///
-/// Gateways with the same secret accept each other's addresses and receipts.
+/// Gateways with the same secret accept each other's tickets and receipts.
 struct AssetTickets: Sendable {
     private enum Purpose: UInt8 { case upload, download, receipt }
 
-    /// How long a client may use an address.
+    /// How long a client may use an address. Receipts do not expire.
     static let life = Duration.seconds(15 * 60)
 
     private let key: [UInt8]
@@ -36,7 +37,7 @@ struct AssetTickets: Sendable {
         "\(now.advanced(by: Self.life).microseconds)-\(checksum)".signed(by: { code(.download, $0) })
     }
 
-    /// The checksum of the file at an address; nil if the gateway did not issue the address, or it has expired.
+    /// The checksum of the file of a download ticket; nil if the ticket's signature is wrong or the ticket has expired.
     func checksum(ofDownload ticket: String, at now: Instant) -> String? {
         guard let text = ticket.content(signedBy: { code(.download, $0) }), isOpen(text, at: now) else { return nil }
         return text.split(separator: "-").last.map(String.init)

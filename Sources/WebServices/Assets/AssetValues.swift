@@ -5,7 +5,8 @@ import StageTool
 
 /// Checks the assets in the fields that a client saves, and removes the members of assets that only clients need.
 ///
-/// An asset is valid with the receipt of its upload, or if a living record of the same database refers to its file.
+/// An asset is valid with the receipt of its upload, or if a record of the database that is not deleted refers to the
+/// asset's file.
 struct AssetValues {
     let tickets: AssetTickets
     let store: RecordStore
@@ -25,7 +26,7 @@ struct AssetValues {
     }
 
     private static let search = ByteSearch("fileChecksum")
-    /// A name may be written with escapes.
+    /// JSON may write the member's name with escapes.
     private static let escape = ByteSearch("\\u")
 
     /// Whether a search of the fields' bytes finds a possible asset.

@@ -31,7 +31,7 @@ extension WebService {
         }
     }
 
-    /// Saves or returns a file. The address is the client's only credential.
+    /// Saves or returns a file. The ticket in the address is the client's only credential.
     func saveOrReturnAsset(_ request: ServiceRequest) throws(ServiceError) -> ServiceAnswer {
         let ticket = String(request.path.dropFirst(Self.assetPath.count))
         switch request.method {

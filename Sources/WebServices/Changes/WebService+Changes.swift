@@ -14,7 +14,8 @@ extension WebService {
         return .object { json in read.write(page, into: &json) }
     }
 
-    /// `changes/zone`, for several zones. A zone that fails does not fail the others.
+    /// `changes/zone`, for several zones. If the changes of one zone cannot be read, the answer has an error for this
+    /// zone, and the changes of the other zones.
     func changesOfZones(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let (zones, limit) = try body.read(request.body) { json throws(ServiceError) in

@@ -36,7 +36,7 @@ final class LogEndQuestions {
         }
     }
 
-    /// Asks one question, and waits for its answer.
+    /// Asks one question, and waits for its answer. If no answer comes in time, connects a new socket.
     private func ask(while mayRun: () -> Bool) throws {
         let deadline = ContinuousClock.now + Self.answerTimeout
         var isSent = false

@@ -16,7 +16,7 @@ final class ReadBarrier: Sendable {
         var applied: UInt64 = 0
         /// The log's last known sequence, from ingest's answers and from the store.
         var last: UInt64 = 0
-        /// Reads that came after the last question.
+        /// Reads that came after the last question was begun.
         var arrived: [Read] = []
         /// Reads that the question in flight will answer.
         var asked: [Read] = []

@@ -18,7 +18,8 @@ struct CourierInboxClient: Sendable {
         case unavailable(retryAfter: Int?)
     }
 
-    // RFC 9110, sections 15.5.4, 15.5.11: the courier's answers to an unknown courier token and to an expired change token.
+    // RFC 9110, sections 15.5.4 and 15.5.11. The courier answers an unknown courier token with 403, and an expired
+    // change token with 410.
     private static let (forbidden, gone) = (403, 410)
     private static let timeout: TimeInterval = 10
 

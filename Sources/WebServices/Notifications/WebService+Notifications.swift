@@ -45,8 +45,8 @@ extension WebService {
         }
     }
 
-    /// Asks the courier, with the token of the user's first device that the courier knows. The courier learns of a device
-    /// a moment after the device was registered.
+    /// Asks the courier, with the token of the first of the user's devices that the courier knows. The courier learns
+    /// of a device a moment after the device was registered.
     private func askCourier(
         _ session: Session, _ ask: (CourierInboxClient, String) async -> CourierInboxClient.Answer
     ) async throws(ServiceError) -> [UInt8] {

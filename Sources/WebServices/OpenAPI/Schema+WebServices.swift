@@ -16,7 +16,7 @@ extension Schema {
     ]
 
     static let subscriptionID = "\(Events.Member.subscriptionID)"
-    // CloudKitModel.NameRule
+    // The patterns of names express the rules of CloudKitModel.NameRule.
     static let container = Schema.pattern(#"iCloud\.[A-Za-z0-9._-]{1,248}"#)
     static let recordName = Schema.pattern("[ -~]{1,255}")
     private static let recordType = Schema.pattern("[A-Za-z0-9._-]{1,255}")

@@ -33,11 +33,12 @@ package struct StoreFolder: Sendable {
     /// Makes the store again from the changes log, up to the log's current end. The old store stays until the new store
     /// is complete.
     ///
-    /// A log whose first events were removed still has every living record, because retention keeps the events that
-    /// living records need. The new store refuses change tokens from before the log's first event.
+    /// A log whose first events were removed still has every record that is not deleted, because retention keeps the
+    /// events that these records need. The new store refuses change tokens from before the log's first event.
     ///
-    /// - Parameter onBatch: Called with the bytes of each batch that was read.
-    /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while a gateway runs.
+    /// - Parameter onBatch: Called after each batch that was read, with its number of bytes.
+    /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while a gateway runs; ``StoreFolderError/noLog(_:)`` if
+    ///   ingest has never been started.
     package func rebuild(_ onBatch: (UInt64) throws -> Void) throws -> StoreSummary {
         try DataFolder.prepare(path, mode)
         let lock = try StoreLock(folder: path)

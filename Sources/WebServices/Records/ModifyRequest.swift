@@ -12,6 +12,7 @@ struct ModifyRequest: Sendable {
         let operation: OperationType
         let recordName: String
         let zone: ZoneKey
+        /// The fields of the record in the answer; nil for all fields.
         let desiredKeys: [String]?
         /// The index of the line with this operation.
         let line: Int
@@ -76,7 +77,7 @@ private struct CommonMembers {
                 try under(.zoneID) { () throws(ModelError) in !(try ZoneID(zone)).isDefault }
             }
         }
-        // "The default value is true. … only for custom zones."
+        // The reference on `atomic`: "The default value is true. … only for custom zones."
         isAtomic = (try body.optionalFlag("atomic") ?? true) && (isCustom ?? false)
         desiredKeys = try body.optionalTexts("desiredKeys")
         numbersAsStrings = try body.optionalFlag("numbersAsStrings") ?? false
@@ -103,8 +104,13 @@ private struct ParsedOperation {
         self.operation = operation
         let name = record[.recordName]
         guard name == nil || name?.isString == true else { throw .bad("record.recordName: expected a string") }
-        recordName = name?.string ?? (operation.isDelete ? "" : newName())
-        guard !recordName.isEmpty else { throw .bad("record.recordName: is required") }
+        guard name != nil || !operation.isDelete else {
+            throw .bad("record.recordName: is missing; a delete must name its record")
+        }
+        recordName = name?.string ?? newName()
+        guard !recordName.isEmpty else {
+            throw .bad("record.recordName: is empty; give a name, or leave recordName out of a create")
+        }
         let zone = record[.zoneID] ?? common.zoneID
         let zoneID = try zone.map { zone throws(ServiceError) in
             try ServiceError.check { () throws(ModelError) in
@@ -125,9 +131,9 @@ private struct ParsedOperation {
             indexInLine: indexInLine)
     }
 
-    /// The operation in the form that ingest reads. Leaves out other members of the record, such as `created`, which the
-    /// client got from the gateway. Leaves out members of the zone ID that the model does not know, because each operation
-    /// repeats the request's zone ID.
+    /// The operation in the form that ingest reads: with the record's name, type, change tag, zone ID and fields. The
+    /// record's other members, such as `created`, are left out. Members of the zone ID that the model does not know are
+    /// left out too, because each operation of the request would repeat them.
     private static func text(
         _ operation: OperationType, _ record: JSONValue, _ recordName: String, _ zone: ZoneID?,
         _ assets: AssetValues

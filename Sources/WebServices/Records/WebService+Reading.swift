@@ -35,8 +35,8 @@ extension WebService {
         }
     }
 
-    /// A token for the changes after this read, if the client asks for it with `getCurrentSyncToken=true` in the query.
-    /// Nil in the public database.
+    /// A token for the changes after this read. Nil in the public database, and nil if the client does not ask for the
+    /// token with `getCurrentSyncToken=true` in the query.
     ///
     /// The token is made before the read. So a change between the token and the read is read twice, not missed.
     private func currentToken(

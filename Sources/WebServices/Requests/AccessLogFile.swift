@@ -8,8 +8,8 @@ import Time
 
 /// The access log: a line of JSON for each request, without secrets.
 ///
-/// A queue writes the lines, because event loops must not wait for a disk. While the disk is slower than the requests,
-/// lines are dropped and counted. A file that was renamed or removed is made again, so that it can be rotated.
+/// A queue writes the lines, because event loops must not wait for a disk. If 1 MiB of lines waits for the disk, more
+/// lines are dropped and counted. If the file was renamed or removed, a new file is made, so the log can be rotated.
 final class AccessLogFile: Sendable {
     private struct Pending: ~Copyable {
         var lines = ByteBuffer()
@@ -48,7 +48,7 @@ final class AccessLogFile: Sendable {
         if isFirst { schedule() }
     }
 
-    /// Returns when all lines are written.
+    /// Writes the waiting lines and closes the file.
     func close() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -118,7 +118,7 @@ private struct OpenFile: ~Copyable {
 }
 
 extension AccessLogEntry {
-    /// Writes the entry as a line. The path of an asset is a ticket, which is secret.
+    /// Writes the entry as a line. The path of an asset contains a ticket, which is secret and therefore left out.
     fileprivate func write(at time: Instant, into buffer: inout ByteBuffer) {
         let isAsset = path.hasPrefix(WebService.assetPath)
         buffer.object { json in

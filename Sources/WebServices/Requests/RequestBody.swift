@@ -37,7 +37,7 @@ struct RequestBody: ~Copyable {
 }
 
 extension ServiceError {
-    /// A rule of the model that the request breaks.
+    /// The error for a request that breaks a rule of the model.
     init(_ error: ModelError) {
         self = .bad(error.path.isEmpty ? error.reason : "\(error.path): \(error.reason)")
     }
@@ -79,7 +79,7 @@ extension JSONValue {
         return text
     }
 
-    /// The list of strings under `key`; nil if the member is missing.
+    /// The list of at most 1,000 strings under `key`; nil if the member is missing.
     func optionalTexts(_ key: StaticString) throws(ServiceError) -> [String]? {
         guard self[key] != nil else { return nil }
         return try elements(key, atMost: 1_000).map { element throws(ServiceError) in

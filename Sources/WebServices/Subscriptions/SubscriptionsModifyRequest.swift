@@ -7,7 +7,7 @@ struct SubscriptionsModifyRequest: Sendable {
     struct Item: Sendable {
         let subscriptionID: String
         let isDelete: Bool
-        /// The JSON of a saved subscription; empty for a delete.
+        /// The JSON of the subscription to save; empty for a delete.
         let subscription: String
         /// A line for ingest's door.
         let line: PendingLine

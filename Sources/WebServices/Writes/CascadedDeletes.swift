@@ -17,7 +17,8 @@ final class CascadedDeletes {
         (self.store, self.ids, self.writes) = (store, ids, writes)
     }
 
-    /// Sends a delete for each record that lost its target and has not been deleted yet.
+    /// Sends a delete for each record that lost its target, has not been deleted, and for which no delete was sent. One
+    /// call looks at the oldest 200 records that lost their targets.
     ///
     /// - Parameter isAfterDelete: Whether records or zones may have been deleted since the last call.
     func send(afterDelete isAfterDelete: Bool) throws {

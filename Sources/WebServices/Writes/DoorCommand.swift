@@ -3,7 +3,7 @@ import Events
 import JSON
 import RecordStore
 
-/// A database of a container.
+/// The database of a command: the members `container`, `environment`, `database` and `owner` of the line.
 struct CommandDatabase: Hashable, Sendable {
     let container: String
     let environment: ContainerEnvironment
@@ -20,14 +20,16 @@ struct Origin: Hashable, Sendable {
     let device: String?
 }
 
-/// Writes the gateway's lines for ingest's door.
+/// Writes the gateway's commands for ingest's door, each as one JSON object. An object may contain line feeds of the
+/// client's JSON, which ``PendingLine`` replaces.
 struct DoorCommand {
     let database: CommandDatabase
+    /// Nil for a delete that the gateway itself sends (``CascadedDeletes``).
     let origin: Origin?
     /// The request ID that ingest copies to the events.
     let request: String
 
-    /// - Parameter operations: The texts of the operations, separated by commas.
+    /// - Parameter operations: The operations as JSON objects, separated by commas.
     func modify(_ operations: [UInt8]) -> [UInt8] {
         line(CommandName.recordsModify) { json in
             appendDatabase(&json)
@@ -54,6 +56,7 @@ struct DoorCommand {
         return modify(Array(operation.bytes))
     }
 
+    /// The command that saves or deletes a zone.
     func zone(_ zoneID: JSONValue, isDelete: Bool) -> [UInt8] {
         line(isDelete ? EventName.zoneDelete : EventName.zoneSave) { json in
             appendDatabase(&json)
@@ -61,7 +64,7 @@ struct DoorCommand {
         }
     }
 
-    /// - Parameter subscription: JSON text.
+    /// - Parameter subscription: The subscription dictionary as JSON text.
     func save(subscription: String) -> [UInt8] {
         line(EventName.subscriptionSave) { json in
             json.append(.database, word: database.scope.word)

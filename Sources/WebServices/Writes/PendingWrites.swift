@@ -38,7 +38,8 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         let continuation: CheckedContinuation<[Result], Never>
     }
 
-    /// A line that has not ended. Its request may have been answered already.
+    /// A line that has not ended. Its request may have been answered already. A line of ``send(_:)`` belongs to no
+    /// request; its `request` is 0.
     fileprivate struct OpenLine {
         let line: PendingLine
         let request: Int
@@ -67,9 +68,10 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
     /// The number of waiting requests.
     var count: Int { state.withLock { $0.requests.count } }
 
-    /// Sends a request's lines, and waits until each is stored or refused.
+    /// Sends a request's lines, and waits until each is stored or refused, but at most until `deadline`.
     ///
-    /// - Returns: How each line ended, in order.
+    /// - Returns: How each line ended, in order: `unknown` for a line that has not ended by the deadline, or before the
+    ///   gateway stops.
     func write(_ lines: [PendingLine], until deadline: ContinuousClock.Instant) async -> [Result] {
         guard !lines.isEmpty else { return [] }
         return await withCheckedContinuation { continuation in
@@ -113,7 +115,8 @@ extension PendingWrites {
         state.withLock { $0.ledger = Ledger(answered: answered, applied: max(applied, $0.applied)) }
     }
 
-    /// Takes the next lines for the door: at most `bytesMax` bytes, but always one line if any waits.
+    /// Takes the next lines for the door: at most `countMax` lines, and at most `bytesMax` bytes including a line feed
+    /// for each line. The first line is taken even if it is longer.
     ///
     /// - Parameter first: The number that the first line has at the door.
     func takeLines(first: UInt64, countMax: Int, bytesMax: Int) -> [PendingLine] {

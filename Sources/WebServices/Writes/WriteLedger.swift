@@ -1,17 +1,18 @@
 /// Follows each write of the gateway from ingest's door to the gateway's store, and says when and how it ended.
 ///
 /// A write is one line at the door with a request ID, which ingest copies to each event that the line makes. A write
-/// ends when its events are in the store, or when the door refuses its line. While ingest restarts, the door's answer
-/// may be lost. Then the store decides, when it has applied the sequence that the door names. A write that has no events
-/// in the store by then was refused or changed nothing, so it can be sent again without being applied twice.
+/// ends when its events are in the store, or when the door refuses its line. A write that the door accepts but that
+/// makes no events ends when the store has applied the sequence that the door names. While ingest restarts, the door's
+/// answer may be lost. If the store then has no events of the write when it has applied the sequence that the door
+/// names, the write was refused or changed nothing. So it can be sent again without being applied twice.
 ///
 /// | state | event | next state |
 /// |---|---|---|
 /// | queued | `sent` | at the door |
-/// | at the door | `refused` | ended: refused |
-/// | at the door | `accepted` | waiting for the store, up to a sequence |
-/// | at the door | `passed`, without an answer | unknown, up to a sequence |
-/// | any | `stored`, with its events | ended: stored |
+/// | at the door | `answered`, with a refusal | ended: refused |
+/// | at the door | `answered`, without a refusal | waiting for the store, up to a sequence |
+/// | at the door | `passed` | unknown, up to a sequence |
+/// | any except queued | `stored`, with its events | ended: stored |
 /// | waiting for the store | `stored` up to the sequence, without events | ended: stored, nothing changed |
 /// | unknown | `stored` up to the sequence, without events | queued again |
 struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
@@ -24,6 +25,7 @@ struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
 
     /// How a write ended.
     enum End: Sendable {
+        /// With the events of the write; empty if the write changed nothing.
         case stored([StoredEvent])
         case refused(Refusal)
     }

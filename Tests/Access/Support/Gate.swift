@@ -13,7 +13,7 @@ struct Gate {
 
     var keys = AccessKeys(Gate.random(1))
 
-    /// Bytes that are the same in each run.
+    /// Pseudorandom bytes, which depend only on the seed.
     static func random(_ seed: UInt64) -> RandomBytes {
         { count in
             var generator = Seeded(seed)
@@ -84,6 +84,6 @@ extension Instant {
 }
 
 extension AccessError {
-    /// The code and the field, as in `401 ckAPIToken`.
+    /// The HTTP status and the field, as in `401 ckAPIToken`; a dash in place of the field if there is none.
     var summary: String { "\(status) \(field ?? "-")" }
 }

@@ -28,7 +28,7 @@ struct Shell {
         String(decoding: try run(command, input: Array(input.utf8)), as: UTF8.self)
     }
 
-    /// Makes a private key as Apple describes it.
+    /// Makes a private key in `file`, as Apple describes it.
     ///
     /// - Returns: The public key in PEM.
     func makeKey(_ file: String) throws -> String {

@@ -66,7 +66,7 @@ struct MatchWorkloadTests {
         #expect(pairs.digest == digests[2])
     }
 
-    /// The first seeds are always the same, the last one is new in each run.
+    /// The first seeds are the same in every run. The last seed is new in each run.
     @Test(arguments: Seeded.seeds)
     func `for any seed, the match stage and the oracle find the same pairs`(seed: UInt64) throws {
         var draw = Seeded(seed)

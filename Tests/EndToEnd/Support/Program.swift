@@ -107,13 +107,13 @@ final class Program: Sendable {
         errors.end()
     }
 
-    /// Waits for a whole line on standard error that contains a text.
+    /// Waits for a whole line on standard error that contains a text. Nil if standard error ends without such a line.
     @discardableResult
     func waitForMessage(_ text: String) async -> String? {
         await killingWhenCancelled { await errors.line(containing: text) }
     }
 
-    /// Waits for a whole line on standard output that contains a text.
+    /// Waits for a whole line on standard output that contains a text. Nil if the output ends without such a line.
     @discardableResult
     func waitForOutputLine(_ text: String) async -> String? {
         await killingWhenCancelled { await output.line(containing: text) }

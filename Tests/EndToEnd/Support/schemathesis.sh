@@ -9,8 +9,8 @@
 # SECONDS    the time of all runs; 150 if it is not given
 # DOCUMENT   a file to use in place of the gateway's own document
 #
-# The program is $BELFRY_WEB_VENV/bin/schemathesis, or else schemathesis in PATH. $SEED is the seed, 20 if it is not set.
-# Exit status: 0 if all answers are correct, 1 if an answer is wrong, 64 for wrong usage.
+# The program is $BELFRY_WEB_VENV/bin/schemathesis, or else schemathesis in PATH. $SEED is the seed, 20 if it is not
+# set. Exit status: 0 if all answers are correct, 1 if an answer is wrong, 64 for wrong usage.
 set -eu
 [ $# -ge 1 ] && [ $# -le 3 ] || { echo "usage: schemathesis.sh ADDRESS [SECONDS [DOCUMENT]]" >&2; exit 64; }
 address=${1%/} seconds=${2:-150} document=${3:-$address/openapi.json}

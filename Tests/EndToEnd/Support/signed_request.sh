@@ -8,8 +8,8 @@
 # The key is made by: openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem
 # Prints the answer. Exit status: 0 for the HTTP status 200, 1 for another one, 64 for wrong usage.
 #
-# CloudKit Web Services Reference, "Accessing CloudKit Using a Server-to-Server Key". A test may set DATE to another time
-# than now, and SENT_BODY to another body than the signed one.
+# CloudKit Web Services Reference, "Accessing CloudKit Using a Server-to-Server Key". A test may set DATE to another
+# time than now, and SENT_BODY to another body than the signed one.
 set -eu
 [ $# -eq 5 ] || { echo "usage: signed_request.sh ADDRESS KEY_ID KEY_FILE SUBPATH BODY" >&2; exit 64; }
 address=$1 key_id=$2 key_file=$3 subpath=$4 body=$5

@@ -6,7 +6,8 @@ import Testing
 @testable import EventLog
 
 @Suite struct LogIndexTests {
-    /// Three segments with several blocks each. The names are a to g in turn.
+    /// Writes several segments with several blocks each; with 60 events, at least three segments. The names are a to g
+    /// in turn.
     private func writeLog(in scratch: Scratch, events: Int = 60) throws {
         let writer = try scratch.writer(segmentBytesMax: 2_500)
         for number in 0..<events {

@@ -81,7 +81,7 @@ enum Processes {
 struct Health: Sendable {
     var phase: String
     var last: UInt64
-    /// The file that a full disk did not let grow.
+    /// The file that cannot grow because the disk is full; nil if the disk is not full.
     var file: String?
     var bytesNeeded: UInt64?
 

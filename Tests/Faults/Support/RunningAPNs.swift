@@ -33,7 +33,7 @@ final class RunningAPNs: Sendable {
         """
     }
 
-    /// Overwrites the key file of another local APNs with the key of this one.
+    /// Overwrites the key file of another local APNs with this server's key.
     func copyKey(to other: RunningAPNs) throws {
         let key = try Data(contentsOf: URL(fileURLWithPath: key))
         try key.write(to: URL(fileURLWithPath: other.key))

@@ -22,7 +22,8 @@ struct PseudonymTests {
         }
     }
 
-    /// The order of two texts, as a clause of a predicate compares them.
+    /// Compares two texts as a clause of a predicate does: −1 if the first text is less, 1 if it is greater, 0 if both
+    /// have the same bytes.
     private static func order(_ one: String, _ other: String) -> Int {
         one == other && one.utf8.elementsEqual(other.utf8)
             ? 0 : one.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1

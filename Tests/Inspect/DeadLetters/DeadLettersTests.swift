@@ -191,7 +191,7 @@ import Time
         #expect(try logs.find().verdicts == ["outcomes:1"])
     }
 
-    @Test func `a redrive is as old as the push that it sends again`() throws {
+    @Test func `a redrive of an older push does not make a newer push obsolete`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         let (old, newer) = (logs.push(collapseID: "c"), logs.push(collapseID: "c"))
@@ -295,8 +295,8 @@ import Time
         for device in ["anew", "back", "gone", "retired", "robbed", "same"] { logs.outcome("failed", push, device) }
         logs.add("pushes", DeadLetterLogs.unregister("gone"))
         for device in ["back", "retired"] { logs.add("outcomes", DeadLetterLogs.retired(device, push)) }
-        // Deliver retired `back` and `retired` when it had read event 7 or 8 of the pushes log. Only `back` registers again
-        // after that.
+        // Deliver retired `back` and `retired` when it had read event 7 or 8 of the pushes log. Only `back` registers
+        // again after that.
         while logs.events["pushes"]?.count ?? 0 < 9 { logs.push(to: "_carol") }
         logs.register("back", token: "2")
         logs.register("thief", token: "3")

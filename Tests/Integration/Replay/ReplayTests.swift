@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Time
 
-/// Tests that a replay writes the events of the logs again, and finds each difference.
+/// Tests that a replay makes the same events as the logs have, and that it finds an event that differs.
 @Suite struct ReplayTests {
     private static func file(_ settings: String = "window: 1s, maximumDelay: 3s") throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: settings)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Inspect
 
-/// Compares `belfry dead-letters redrive` with its preview. Exactly the dead letters of the preview get a new outcome.
+/// Compares `belfry dead-letters redrive` with its preview. Exactly the pushes in the preview are accepted now.
 /// Afterwards, nothing is left to redrive.
 struct RedriveAgainstPreview {
     private let file: PipelineFile

@@ -11,7 +11,7 @@ import Testing
         #expect(reader.keys == ["a", "b", "c", "d"])
     }
 
-    @Test func `an alias takes the last anchor of its name before it`() throws {
+    @Test func `an alias has the value of the nearest anchor of its name above it`() throws {
         var reader = try SettingsReader(text: "a: &x 1\nb: *x\nc: &x 2\nd: *x\n", file: "s.yaml")
         #expect(try [reader.string("b"), reader.string("d")] == ["1", "2"])
         var chain = try SettingsReader(text: "a: &x 1\nb: &y *x\nc: *y\n", file: "s.yaml")

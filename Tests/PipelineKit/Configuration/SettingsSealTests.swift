@@ -73,7 +73,7 @@ import Testing
         #expect((0..<1_000).allSatisfy { Seal.of("\($0)".utf8).count == 4 })
     }
 
-    @Test func `an unreadable file has no seal`() throws {
+    @Test func `a secret or file that Belfry cannot or must not read has no seal`() throws {
         let text = "key: {$file: lost}\nothers: [{$env: BELFRY_NOT_SET}]\ntrust: lost"
         let reader = try sealed(text)
         #expect(reader.record() == reader.record(hasSeals: false))

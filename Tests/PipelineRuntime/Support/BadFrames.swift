@@ -16,7 +16,7 @@ enum BadFrames {
         ),
     ]
 
-    /// JSON that is not a control frame.
+    /// JSON that is not a control frame of a known type.
     static let wrongTypes: [(name: String, frame: [UInt8])] = [
         ("an array", Array(text: "[]")),
         ("a number", Array(text: "17")),

@@ -7,7 +7,8 @@ final class DelayingDisk: Sendable {
     private struct State {
         var works: [@Sendable () -> Void] = []
         var delaysWork = true
-        /// The calls that wrote files (`write …`), made them durable or renamed them.
+        /// The calls so far, in order: `write PATH` for a write, and the file's path for a call that made a file
+        /// durable or renamed it.
         var doneCalls: [String] = []
     }
 
@@ -16,7 +17,7 @@ final class DelayingDisk: Sendable {
     var delayedCount: Int { state.withLock { $0.works.count } }
     var doneCalls: [String] { state.withLock { $0.doneCalls } }
 
-    /// Later work is not delayed.
+    /// Runs the delayed work, the newest first. Work that comes later is not delayed.
     func runDelayedWork() {
         let works = state.withLock { state in
             state.delaysWork = false

@@ -19,7 +19,7 @@ enum PlainSocket {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// Connects, writes as much as the other side accepts, and closes the connection.
+    /// Connects, writes as much as the other side accepts, and waits until the other side closes the connection.
     static func send(_ bytes: [UInt8], to endpoint: String) throws {
         let number = endpoint.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
         let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -30,7 +30,7 @@ final class RunningHost: Sendable {
         try await wait(for: "a start") { $0.phase != .starting }
     }
 
-    /// Returns when the host has that many events in its log.
+    /// Returns when the host has at least `count` events in its log.
     func waitUntilWritten(_ count: UInt64) async throws {
         try await wait(for: "\(count) events") { $0.last >= count }
     }

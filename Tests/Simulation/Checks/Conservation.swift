@@ -65,7 +65,7 @@ struct Conservation {
         }
     }
 
-    /// How many pushes and notices of an outcomes log have no outcome yet.
+    /// How many pushes with an attempt, and how many notices, have no outcome yet in an outcomes log: the sum.
     static func pending(in outcomes: [String]) throws -> Int {
         let events = try outcomes.map(read)
         let places = { (type: String) in Set(events.filter { $0.type == type }.map(\.place)) }
@@ -175,8 +175,8 @@ struct Conservation {
         }
     }
 
-    /// Each push must have an outcome or an attempt at every device, except at devices that were retired, and none at
-    /// other devices.
+    /// Each push must have an outcome or an attempt at every device of its user, except at devices that were retired,
+    /// and none at other devices. If the user has no device, the push must have an outcome without a device.
     private mutating func checkArrivals(_ expected: [String]) {
         let places = outcomes.filter { $0.type == "outcome" || $0.type == "attempt" }.map(\.place)
         let retired = Set(outcomes.filter { $0.type == "device.retired" }.map { "\($0.user) \($0.device ?? "")" })

@@ -9,7 +9,7 @@ final class SimulatedProcess: Sendable {
         var isDead = false
         /// Whether a call has failed on purpose, so that the host may fail, too.
         var hasFailed = false
-        /// The process dies after this many calls.
+        /// The process dies after this many calls. Nil if it will not die in a call.
         var callsToLive: Int?
         var work: [Work] = []
     }

@@ -10,7 +10,7 @@ final class SimulatedProducer {
     private var socket: SimulatedDealer
     private var producer: Producer
     private var sent = 0
-    /// The number of the last line that was answered.
+    /// The highest number of a line that the door has accepted or refused; 0 if there is none.
     private(set) var answered: UInt64 = 0
 
     init(_ name: String, _ load: ProducerLoad, in world: World) throws {

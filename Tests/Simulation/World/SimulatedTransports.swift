@@ -15,7 +15,7 @@ final class SimulatedTransports: Sendable {
         var pushes: [(delivery: Delivery, receipt: String)]
         /// Whether the first answer said that these pushes are still in flight. Their final answer comes at ``due``.
         var isInFlight = false
-        /// Whether this is a status query, or a push that the transport already has. It takes no room.
+        /// Whether the window is a status query, or a push that the transport already has. It then takes no room.
         var isJoined = false
         var takesRoom: Bool { !isInFlight && !isJoined }
     }
@@ -42,7 +42,7 @@ final class SimulatedTransports: Sendable {
         /// The numbers of the running transports, in the order of their first push.
         var instances: [Instance: Int] = [:]
         var instancesSeen = 0
-        /// The number of the transport that sent a push last.
+        /// For each push, the number of the transport that sent it last.
         var senders: [Delivery.ID: Int] = [:]
         /// For each transport, how many of its pushes without a recorded outcome were sent again.
         var repeats: [Int: Int] = [:]
@@ -298,7 +298,7 @@ extension SimulatedTransports.State {
         return instancesSeen
     }
 
-    /// Whether a transport has the push in flight, or has given its final answer.
+    /// Whether a transport has the push in flight, or has given its final answer without a query.
     fileprivate func has(_ id: Delivery.ID, _ instance: SimulatedTransports.Instance) -> Bool {
         inFlight[id] == instance || answeredWithoutQuery[id] == instance
     }

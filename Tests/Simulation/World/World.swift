@@ -201,7 +201,7 @@ final class World {
         }
     }
 
-    /// The pushes and notices that have no outcome yet.
+    /// How many pushes with an attempt, and how many notices, have no outcome yet: the sum.
     private var pendingPushes: Int {
         get throws { try Conservation.pending(in: LogLines.read(folder.path + "/logs/outcomes")) }
     }

@@ -6,8 +6,9 @@ import Testing
 /// Feeds a timeline of matches to the stage. One character is 10 ms. A letter is a match whose collapse ID is the
 /// letter, and `-` is a time without a match.
 ///
-/// The result is a timeline in which a letter is a notification that leaves, and the changes of each notification.
-/// Changes are numbered in the order of arrival.
+/// In the result, `line` is a timeline in which a letter is a notification that leaves, `causes` has the changes of
+/// each notification, and `coalesced` is the number of replaced notifications. Changes are numbered in the order of
+/// arrival.
 private func timeline(
     _ arrivals: String, policy: String = "debounce", window: Int = 3, maximumDelay: Int = 30
 ) throws -> (line: String, causes: [[Int]], coalesced: Int) {

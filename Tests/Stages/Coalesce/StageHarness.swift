@@ -33,8 +33,8 @@ extension Registry {
 
 /// Feeds a stage like its host, and wakes it until it holds no notification.
 ///
-/// - Parameter joinedWithNext: The indices of the events that are in one batch with the next event. After every other
-///   event, the outbox is emptied.
+/// - Parameter joinedWithNext: The indices of the events that are in one batch with the next event. After each event
+///   that is not listed here, the outbox is emptied.
 func outputs(
     of arrivals: [Arrival], policy: String = "debounce", window: Duration = .milliseconds(100),
     maximumDelay: Duration? = nil, joinedWithNext: Set<Int> = []

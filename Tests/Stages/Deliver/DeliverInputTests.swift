@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `transports keep the order of the file, and their settings include use`() throws {
+    @Test func `transports keep the order of the file, and use is not an unknown setting of theirs`() throws {
         let text = "transports: {b: {use: webhook, url: x}, a: {use: console}}"
         let settings = try SettingsReader(text: text, file: "p.yaml").decode(DeliverSettings.self)
         let bindings = DeliverStage.transports(of: settings)

@@ -64,7 +64,7 @@ struct DeliverSnapshotTests {
         #expect(report.changesRefused > 0)
     }
 
-    /// The number of the push selects the answer: deferred, app stopped, unregistered or accepted.
+    /// The number of the push selects the answer: deferred, app stopped, unknown address or accepted.
     private static func answerByPushNumber(_ delivery: Delivery) -> TransportAnswer {
         switch delivery.id.push % 4 {
         case 0: TransportAnswer(delivery.id, .deferred, reason: "later", until: .distantFuture)

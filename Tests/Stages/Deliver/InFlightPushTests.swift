@@ -29,8 +29,8 @@ import Time
             until: Instant(microseconds: second * 1_000_000))
     }
 
-    /// Feeds a newer push with the same collapse ID. The transport answers that it will not send the push before
-    /// `second`.
+    /// Feeds a newer push with the same collapse ID. The transport answers that it has not sent the newer push, and
+    /// asks for it again at `second`.
     private func feedNewerPush(_ harness: inout DeliverHarness, until second: Int64) throws {
         try harness.feed(push())
         harness.answer(notSent(try #require(harness.takeDeliveries().first), until: second))

@@ -131,7 +131,7 @@ import Time
         #expect(try harness.takeSummary() == ["unregistered 3 mac"])
     }
 
-    @Test func `at the next probe of a stopped app, held pushes follow devices that have left the app`() throws {
+    @Test func `at the next probe of a stopped app, held pushes follow their devices to another transport`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), register("pad"), register("phone"), push(collapseID: nil))
         for delivery in harness.takeDeliveries() { harness.answer(TransportAnswer(delivery.id, .stopped, status: 403)) }

@@ -43,7 +43,8 @@ import Time
         }
     }
 
-    /// Empties the outbox and continues, as a host does.
+    /// Feeds the lines. While a change is unfinished, empties the outbox and continues, as a host does. `parts` is the
+    /// number of continuations.
     private static func run(_ lines: [String], partBytes: Int) throws -> (said: [String], parts: Int) {
         let log = LogIdentity(seed: "match tests", name: "matches")
         let context = StageContext(log: log, upstream: Feed.upstream, upstreamName: "changes")

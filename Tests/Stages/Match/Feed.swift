@@ -30,7 +30,8 @@ struct Feed: ~Copyable {
     var deadline: Instant? { clock.stage.deadline }
     var stage: MatchStage { clock.stage }
 
-    /// Feeds a line and returns the events that the stage wrote.
+    /// Feeds a line and returns the events that the stage wrote. The line's sequence is `skipped` + 1 after the
+    /// previous line.
     mutating func send(_ line: String, at microseconds: Int64 = 0, skipping skipped: UInt64 = 0) throws -> [String] {
         sequence += skipped + 1
         var line = line

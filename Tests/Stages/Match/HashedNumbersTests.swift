@@ -26,7 +26,7 @@ import Testing
 
     private func check(_ numbers: HashedNumbers, _ model: [Int32: Int]) {
         for number in Int32(0)..<400 {
-            let hash = model[number] ?? Int(number) % 60 << 32
+            let hash = model[number] ?? (Int(number) % 60) << 32
             #expect(numbers.find(hash) { $0 == number } == (model[number] == nil ? nil : number))
         }
     }

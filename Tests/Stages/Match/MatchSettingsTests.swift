@@ -44,7 +44,7 @@ struct MatchSettingsTests {
         #expect(try feed.watchers(Line.change()) == ["s"])
     }
 
-    /// This happens after a change in the pipeline file.
+    /// A host adopts other settings after a change in the pipeline file.
     @Test func `a changed setting applies to saved subscriptions`() throws {
         var feed = try Feed()
         for (number, body) in Self.bodies.enumerated() { _ = try feed.send(Line.save(body, id: "s\(number)")) }

@@ -89,7 +89,7 @@ struct WatchingTests {
         #expect(try feed.send(change(other)).isEmpty && feed.deadline != nil)
     }
 
-    @Test func `the delete of an unknown record matches zone subscriptions but no queries`() throws {
+    @Test func `a delete without a record type matches only subscriptions that watch all types`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query(more: #","zoneWide":true"#), id: "query"))
         _ = try feed.send(Line.save(#""subscriptionType":"database""#, id: "all"))

@@ -40,7 +40,7 @@ import Testing
         #expect(badges == [["1"], ["none"], ["1"], ["1"], ["1"], ["2"], ["2"]])
     }
 
-    @Test func `continues from the number that it was set to; zero removes it`() throws {
+    @Test func `continues from the number that it was set to, also from zero`() throws {
         let badges = try Self.badges([
             Self.notification(), Self.set("0"), Self.notification(), Self.set("40"), Self.set("7", user: "_b"),
             Self.notification(), Self.notification("_b"),

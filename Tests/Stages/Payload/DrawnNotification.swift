@@ -9,7 +9,8 @@ struct DrawnNotification {
     private(set) var notification = SampleNotification()
     /// The expected value at each path of a complete payload.
     private(set) var expected: [[String]: Tree] = [:]
-    /// Desired fields and argument fields of the record whose types payloads cannot contain.
+    /// Desired fields that payloads cannot contain because of their types, and fields that cannot be arguments because
+    /// of their types.
     private(set) var unfit: Set<String> = []
     private var members: [String] = []
     private var fields: [String: Field] = [:]

@@ -101,7 +101,7 @@ import Testing
         #expect(alert == .object(["body": .text("b"), "title": .text("t"), "subtitle": .text("s")]))
     }
 
-    @Test func `has an empty string for an argument that the record lacks`() throws {
+    @Test func `has an empty string for an argument that the record lacks or that has an unfit type`() throws {
         let names = #"["none","title","place","stars","empty","friend",7,"bytes","title"]"#
         let info = #"{"alertLocalizationKey":"K","alertLocalizationArgs":\#(names)}"#
         let arguments = try push(of: SampleNotification(fields: fields, info: info))[
@@ -138,7 +138,7 @@ import Testing
         #expect(try Tree(output.lines[0])["payload", "ck", "qry", "zid"] == .text("_defaultZone"))
     }
 
-    @Test func `has the first three desired fields that the record has`() throws {
+    @Test func `has those of the first three desired fields that the record has`() throws {
         let info = #"{"additionalFields":["title","none","place","stars"]}"#
         let values = try push(of: SampleNotification(fields: fields, info: info))["payload", "ck", "qry", "af"]
         #expect(
@@ -161,7 +161,7 @@ import Testing
         #expect(try desired("title", "title") == .object(["title": .text("Hi")]))
     }
 
-    @Test func `has the pruning flag if it cannot contain a desired value`() throws {
+    @Test func `has the pruning flag if the payload cannot contain a desired value or an argument`() throws {
         for keys in [#"["bytes"]"#, #"["title","tags"]"#] {
             let desired = SampleNotification(fields: fields, info: #"{"title":"T","desiredKeys":\#(keys)}"#)
             #expect(try push(of: desired)["payload", "ck", "p"] == .number("1"), "\(keys)")

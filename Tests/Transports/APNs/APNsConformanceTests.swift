@@ -6,7 +6,7 @@ import Testing
 @testable import TransportAPNs
 
 @Suite(.timeLimit(.minutes(5))) struct APNsConformanceTests {
-    @Test func `the APNs transport keeps the rules of transports`() async throws {
+    @Test func `the APNs transport passes the checks for transports`() async throws {
         try await APNsRig.with { rig in
             let apns = rig.apns
             let peer = TransportPeer(

@@ -23,7 +23,7 @@ import Time
         }
     }
 
-    @Test func `many pushes share few connections, and open no more streams than allowed`() async throws {
+    @Test func `many pushes share few connections, and all are accepted`() async throws {
         try await APNsRig.with("connections: 2", streams: 20) { rig in
             let answers = await rig.deliverUntilFinal(
                 (1...2_000).map { apnsPush($0, token: String(format: "%064x", $0)) })
@@ -79,7 +79,7 @@ import Time
         }
     }
 
-    @Test func `a revoked key stops waiting pushes, and costs one new connection`() async throws {
+    @Test func `a revoked key stops waiting pushes, and the next push uses a new connection`() async throws {
         try await APNsRig.with("connections: 2", streams: 5) { rig in
             #expect(await rig.deliverUntilFinal((1...20).map { apnsPush($0) }).count == 20)
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#)
@@ -173,7 +173,7 @@ import Time
         }
     }
 
-    @Test func `an unresponsive server delays only its own app`() async throws {
+    @Test func `after a window without any answer, the next window does not wait`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"silence":true}}"#)
             rig.windowLength.value = .milliseconds(100)
@@ -197,7 +197,7 @@ import Time
         }
     }
 
-    @Test func `a push that expires before there is room is not sent`() async throws {
+    @Test func `an expired push is not sent`() async throws {
         try await APNsRig.with { rig in
             let past = "\(rig.clock.now.microseconds / 1_000_000 - 5)"
             let reported = await rig.deliver(apnsPush(1, expiration: past))[0]
@@ -205,7 +205,7 @@ import Time
         }
     }
 
-    @Test func `without a server, pushes are deferred and never sent`() async throws {
+    @Test func `without a server, pushes are deferred without an attempt`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
         var configuration = LocalAPNs.Configuration()
         (configuration.port, configuration.folder) = (0, folder)

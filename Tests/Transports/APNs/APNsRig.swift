@@ -31,9 +31,10 @@ final class APNsRig: Sendable {
     /// Calls the body with an open transport and a running APNs. Stops both afterwards.
     ///
     /// - Parameters:
-    ///   - settings: Further lines of YAML.
+    ///   - settings: Further lines of YAML. The word `certificate` is removed from them. If it is there, the apps use
+    ///     a certificate instead of a key.
     ///   - otherKeys: The IDs of further keys that this APNs accepts.
-    ///   - otherTopics: The topics of further apps with the same key. Their containers have the same names.
+    ///   - otherTopics: The topics of further apps with the same key. The name of each app's container is its topic.
     static func with(
         _ settings: String = "", script: [String] = [], streams: Int = 1_000, otherKeys: [String] = [],
         otherTopics: [String] = [], dialing: Dialing = .soon, _ body: (APNsRig) async throws -> Void
@@ -101,7 +102,7 @@ final class APNsRig: Sendable {
 
     func deliver(_ pushes: Delivery...) async -> [TransportAnswer] { await deliver(pushes) }
 
-    /// Sends pushes once. Returns the answers in the order of the pushes.
+    /// Sends pushes once. Returns the answers in the order of the pushes' numbers and devices.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         await transport.deliver(pushes).sorted { ($0.id.push, $0.id.device) < ($1.id.push, $1.id.device) }
     }

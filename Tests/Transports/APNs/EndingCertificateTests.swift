@@ -7,7 +7,7 @@ import Testing
 @testable import TransportAPNs
 
 @Suite(.timeLimit(.minutes(5))) struct EndingCertificates {
-    /// - Parameter daysLeft: The days after which the client certificate expires. Half a day is added.
+    /// - Parameter daysLeft: The client certificate expires this number of days and half a day from now.
     private static func with(daysLeft: Int, _ body: (APNsRig, APNsSettings) async throws -> Void) async throws {
         try await APNsRig.with("certificate") { rig in
             var configuration = LocalAPNs.Configuration()

@@ -108,7 +108,7 @@ struct PoolHistory {
         return false
     }
 
-    /// - Returns: The mistake in the last dial. Nil if the dial is allowed.
+    /// - Returns: The mistake in the newest dial. Nil if the dial is allowed.
     func wrongDial(_ dialing: Dialing, at now: NIODeadline) -> String? {
         var (failures, last, isStopped, most) = (0, NIODeadline.uptimeNanoseconds(0), false, 2)
         var open = Set<Int>()

@@ -32,7 +32,8 @@ import Testing
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.refuse(status))
             try await expectNothingSent(
-                rig, proxy.port, reason: "the proxy 127.0.0.1:\(proxy.port) opened no tunnel: status \(status)")
+                rig, proxy.port,
+                reason: "the proxy 127.0.0.1:\(proxy.port) opened no tunnel: it answered with status \(status)")
             #expect(!proxy.requests.isEmpty)
             try await proxy.stop()
         }

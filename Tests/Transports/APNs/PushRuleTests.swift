@@ -35,7 +35,7 @@ import Testing
     private static let wakesOnly = #"{"aps":{"content-available":1}}"#
     private static let wakesWithData = #"{"aps":{"content-available":1},"ck":{"ce":2}}"#
 
-    @Test func `an alert push must show something`() {
+    @Test func `an alert push must not have only content-available`() {
         for body in [Self.wakesOnly, Self.wakesWithData] {
             #expect(refusal("alert", body: body)?.contains("send it as background") == true)
         }
@@ -45,7 +45,7 @@ import Testing
         #expect(refusal("alert", body: "{}") == nil, "an empty payload is legal")
     }
 
-    @Test func `a push that only wakes the app has priority 5`() {
+    @Test func `a push with nothing but content-available has priority 5`() {
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesOnly)?.hasSuffix("10: it must be 5") == true)
         #expect(refusal("voip", priority: "5", topic: Self.app + ".voip", body: Self.wakesOnly) == nil)
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesWithData) == nil)

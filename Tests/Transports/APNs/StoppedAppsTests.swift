@@ -5,7 +5,7 @@ import Testing
 @testable import TransportAPNs
 
 @Suite struct StoppedAppsTests {
-    /// The operator is told once for each app and reason, and once more when pushes are accepted.
+    /// The operator is told once while the reason stays the same, and once more when pushes are accepted.
     @Test func `the operator is told when an app is stopped, with the remedy, and when it resumes`() {
         let messages = Mutex<[String]>([])
         var context = TransportContext(name: "apns") { _ in }
@@ -23,7 +23,7 @@ import Testing
         #expect(messages.withLock { $0.dropFirst() } == ["apns: notes production: pushes are accepted again"])
     }
 
-    @Test func `the remedy for a missing app is to add it`() async throws {
+    @Test func `the remedy for an app that the transport does not have is to add it`() async throws {
         try await APNsRig.with { rig in
             for (app, near) in [
                 (Delivery.App(container: "iCloud.Mail", environment: "production", topic: "Mail"), nil),

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `each probe of a stopped app costs one connection at most`() async throws {
+    @Test func `each push of a stopped app costs one new connection at most`() async throws {
         try await APNsRig.with(
             script: [Self.refusal(400, "TopicDisallowed")], otherTopics: ["com.example.Other"], dialing: .never
         ) { rig in

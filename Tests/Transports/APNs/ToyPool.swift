@@ -82,7 +82,7 @@ struct ToyPool {
     private mutating func passPushes() {
         batches += 1
         let open = history.openPushes().open
-        // A push in flight is passed again only if it is late.
+        // A push without a final answer is passed again only if it is late.
         let again = (0..<pushes).filter { (open[$0].map { $0.isLate } ?? true) && draw.isOneIn(8) }
         let fresh = Array(pushes..<(pushes + 1 + draw.below(4)))
         pushes += fresh.count

@@ -7,7 +7,7 @@ import Testing
 @testable import TransportCourier
 
 @Suite(.timeLimit(.minutes(5))) struct CourierConformanceTests {
-    @Test func `the courier keeps the rules of transports`() async throws {
+    @Test func `the courier passes the checks for transports`() async throws {
         let folder = try Folder()
         let path = folder.file("courier.sqlite")
         let peer = TransportPeer {

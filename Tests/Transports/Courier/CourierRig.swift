@@ -230,8 +230,8 @@ extension CourierRig {
         while try await transport.storeQueue.ask({ store, _ in store.waiting.count }) != count { await Task.yield() }
     }
 
-    /// Returns when the courier has read the clock `count` more times. A poll reads the clock when it begins, and again
-    /// when its registration has not come.
+    /// Returns when the courier has read the clock `count` more times. A poll reads the clock when it begins, and at
+    /// each retry while its token is unknown.
     func waitForClockReads(_ count: Int) async {
         let start = clockReads.load(ordering: .relaxed)
         while clockReads.load(ordering: .relaxed) < start + count { await Task.yield() }
@@ -247,7 +247,7 @@ extension CourierRig {
         }
     }
 
-    /// Overwrites the file from an offset on.
+    /// Overwrites the bytes of the store's file from an offset to the end.
     func damageStore(from offset: UInt64) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: storePath))
         let size = try file.seekToEnd()

@@ -98,7 +98,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a push that comes after a later one is not skipped`() async throws {
+    @Test func `a push that comes after a push with a higher number is not skipped`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let (early, later) = (try rig.push("early", to: mac), try rig.push("later", to: mac))
@@ -191,7 +191,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `each limit allows its maximum and no more`() async throws {
+    @Test func `the limits of pages, marks, bodies and targets allow their maximum and no more`() async throws {
         let rig = try await CourierRig("keepPerUser: 1000")
         try rig.register(mac)
         for part in 0..<2 {
@@ -249,7 +249,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `without the log of pushes a token ahead of the store is expired`() async throws {
+    @Test func `without the log of pushes, a change token ahead of the store is expired`() async throws {
         let rig = try await CourierRig("keepPerUser: 1", hasLogs: false)
         let first = try rig.push("a", to: mac)
         try await rig.deliver(first + rig.push("b", to: mac))
@@ -262,7 +262,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `another pipeline's token is expired`() async throws {
+    @Test func `a change token of another pipeline is expired`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let reply = try await rig.send("/courier/\(mac.token)/notifications?since=00ff-3-1")

@@ -8,7 +8,7 @@ import Testing
     private let mac = Device("mac")
     private let phone = Device("phone")
 
-    @Test func `a poll that waits gets the next notification, exactly as the device would`() async throws {
+    @Test func `a poll that waits gets the payload of the next notification unchanged`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         async let reply = rig.poll(mac)
@@ -75,7 +75,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `an unregistered device's token is refused, and its queue waits for its new token`() async throws {
+    @Test func `an unregistered device's token is refused, and its pushes wait for its new token`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms")
         try rig.register(mac)
         try await rig.deliver(rig.push("kept", to: mac))
@@ -151,7 +151,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a push for one attempt is given to a waiting poll`() async throws {
+    @Test func `a push with the expiration 0 is given to a poll that already waits`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         async let reply = rig.poll(mac)

@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: ["0.0.0.0:7480\nbehindTLS: true", "127.0.0.1:7480", "\"[::1]:7480\"", "localhost:7480"])
-    func `a local address, or TLS in front, makes a certificate unnecessary`(listen: String) throws {
+    func `a local address, or a proxy with TLS, makes a certificate unnecessary`(listen: String) throws {
         let settings = try SettingsReader(text: "listen: \(listen)", file: "p.yaml").decode(CourierSettings.self)
         #expect(settings.address.port == 7480)
     }

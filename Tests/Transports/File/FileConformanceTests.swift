@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func `a file of lines keeps the rules of transports`() async throws {
+    @Test func `a file of lines passes the checks for transports`() async throws {
         let path = folder.path + "/pushes.ndjson"
         let peer = TransportPeer(readsPushes: false) {
             try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap(apnsID)
@@ -21,7 +21,7 @@ import Testing
         #expect(problems == [])
     }
 
-    @Test func `a folder for simulators keeps the rules of transports`() async throws {
+    @Test func `a folder for simulators passes the checks for transports`() async throws {
         let path = folder.path + "/pushes"
         let peer = TransportPeer {
             try FileManager.default.contentsOfDirectory(atPath: path).sorted().map { name in
@@ -33,7 +33,7 @@ import Testing
         #expect(problems == [])
     }
 
-    @Test func `the console keeps the rules of transports`() async throws {
+    @Test func `the console passes the checks for transports`() async throws {
         let shown = Mutex<[String]>([])
         let context = TransportContext(name: "console") { line in shown.withLock { $0.append(line) } }
         let peer = TransportPeer(readsPushes: false) { shown.withLock { $0 }.compactMap(apnsID) }

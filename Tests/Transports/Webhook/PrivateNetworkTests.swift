@@ -13,7 +13,7 @@ import Testing
         "fe80::1%25eth0", "fd00:ec2::254", "fc00::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254",
         "::10.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::1", "2002:7f00:1::", "2001:db8::1",
     ])
-    func `an address of a private network is not public`(text: String) throws {
+    func `an address of a private or reserved network is not public`(text: String) throws {
         #expect(try #require(IPAddress(host: text)).isPublic == false)
     }
 
@@ -23,7 +23,7 @@ import Testing
         "223.255.255.255", "2606:4700::1111", "fb00::1", "fe00::1", "::ffff:1.1.1.1", "64:ff9b::101:101",
         "2002:101:101::",
     ])
-    func `an address next to a private network is public`(text: String) throws {
+    func `an address outside private and reserved networks is public`(text: String) throws {
         #expect(try #require(IPAddress(host: text)).isPublic)
     }
 
@@ -47,10 +47,10 @@ import Testing
         #expect(try webhookSettings("url: \"\(url)\"").rules.allowsPrivateNetworks == false)
     }
 
-    @Test func `a name that leads to a private network is refused when it is used`() async throws {
+    @Test func `a host in a private network is refused when a request is sent`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
-        // The settings cannot tell to which address a name leads.
+        // The settings do not know to which address a name leads, so each request checks the address.
         let session = try HTTPSession(connections: 1)
         defer { session.close() }
         for host in ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1"] {
@@ -79,7 +79,7 @@ import Testing
                     attempts: 0))
     }
 
-    @Test func `a proxy in the environment's variables is not used`() async {
+    @Test func `by default, a proxy in the environment's variables is not used`() async {
         await #expect(processExitsWith: .success) {
             let server = TestServer { _, _ in .status(200) }
             setenv("http_proxy", "http://127.0.0.1:\(server.port)", 1)

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["Content-Type", "webhook-id", "two words", "\"x:\""])
-    func `a header that cannot be sent is refused`(name: String) {
+    func `a header that the transport sets itself, or whose name is not valid, is refused`(name: String) {
         #expect(throws: PipelineFileError.self) { try webhookSettings("url: http://x\nheaders: {\(name): y}") }
     }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import TransportWebhook
 
 @Suite(.timeLimit(.minutes(5))) struct WebhookConformanceTests {
-    @Test func `the webhook keeps the rules of transports`() async throws {
+    @Test func `the webhook passes the checks for transports`() async throws {
         let gate = Gate()
         let server = TestServer { _, _ in
             gate.pass()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct WebhookCostTests {
     // The test counts only the threads of sessions, because other tests run in this process at the same time.
-    @Test func `a request that hangs costs no CPU`() async throws {
+    @Test func `a request that waits for its answer costs little CPU time`() async throws {
         let server = TestServer { _, _ in .silence }
         defer { server.stop() }
         let rig = try await Rig(server, "timeout: 1s\nattempts: 1")

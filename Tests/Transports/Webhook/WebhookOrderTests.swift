@@ -63,7 +63,7 @@ import Time
         await rig.transport.close()
     }
 
-    @Test func `a push behind a slow request is deferred until about the end of that request`()
+    @Test func `a push behind a slow request is deferred for a quarter of the request's age, within limits`()
         async throws
     {
         let slow = try await SlowServer("timeout: 20s")
@@ -82,7 +82,7 @@ import Time
         await rig.transport.close()
     }
 
-    @Test func `a slow push delays no other answer, and its own late answer is reported by itself`() async throws {
+    @Test func `a slow push delays no other answer, and its late answer comes without another call`() async throws {
         let slow = try await SlowServer("timeout: 60s")
         defer { slow.stop() }
         let (answers, report) = AsyncStream.makeStream(of: [TransportAnswer].self)
@@ -99,7 +99,7 @@ import Time
         await slow.rig.transport.close()
     }
 
-    @Test func `no push waits for a silent server until it answers again`() async throws {
+    @Test func `pushes to a silent server are deferred, and a push is accepted once it answers again`() async throws {
         let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
         let isSilent = Mutex(true)
         let server = TestServer { _, _ in

@@ -41,7 +41,7 @@ import Testing
         #expect(signatures == "v1,5bP++9nG2N+JmLymKaE84ba7nSj2VJ6ENkL0DSZtmF0=")
     }
 
-    @Test func `a secret that is changed in its file is used from the next attempt on`() async throws {
+    @Test func `a secret that is changed in its file is used after the next change of settings`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let setting = "secret: \(try secret("s", Self.key))"
@@ -111,7 +111,7 @@ import Testing
     @Test(arguments: [
         "whsec_inline", "[]", "[{$env: A}, {$env: A}, {$env: A}, {$env: A}, {$env: A}]", "[whsec_inline]",
     ])
-    func `a secret must be in a file or the environment`(text: String) {
+    func `secrets must be in files or the environment, and there must be one to four`(text: String) {
         #expect(throws: PipelineFileError.self) { try webhookSettings("url: http://x\nsecret: \(text)") }
     }
 }

@@ -36,7 +36,7 @@ struct WebhookTLSTests {
         await rig.transport.close()
     }
 
-    @Test func `the setting trust replaces the certificates to trust`() async throws {
+    @Test func `a server gets nothing if the setting trust names another certificate`() async throws {
         let (server, stranger) = (try TLSServer(name: "localhost"), try TLSServer(name: "localhost"))
         let rig = try await Rig(url: server.url("localhost"), "trust: \(stranger.trust)\nattempts: 1")
         #expect(await rig.deliver(push(1)).map(\.outcome) == [.failed])
@@ -44,7 +44,7 @@ struct WebhookTLSTests {
         await rig.transport.close()
     }
 
-    @Test func `a trust file without certificates is refused at open`() async throws {
+    @Test func `a trust file that is missing or has no certificate is refused at open`() async throws {
         let folder = try Folder()
         let path = try folder.write("none", to: "ca.pem")
         for trust in [path, folder.file("missing.pem")] {

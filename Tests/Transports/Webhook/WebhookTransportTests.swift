@@ -36,7 +36,7 @@ import Time
         #expect(await rig.deliver(push(1, attempts: 2)) == [TransportAnswer(push(1).id, .accepted, status: 200)])
     }
 
-    @Test func `a push is given up after its attempts`() async throws {
+    @Test func `a push fails after its last attempt`() async throws {
         let server = TestServer { _, _ in .status(503) }
         defer { server.stop() }
         let answers = try await Rig(server).deliver(push(1, attempts: 2))
@@ -55,7 +55,7 @@ import Time
         #expect(server.requests.count == 1)
     }
 
-    @Test func `the server's reason is recorded, and nothing else of its answer`() async throws {
+    @Test func `the reason in an answer is recorded, and nothing else of its body`() async throws {
         let bodies = [#"{"reason":"BadDeviceToken"}"#, #"{"token":"t"}"#, "t"]
         let server = TestServer { _, before in .status(400, body: bodies[before]) }
         defer { server.stop() }
@@ -86,7 +86,7 @@ import Time
         #expect(answer.outcome == .deferred && answer.attempts == 1 && answer.mayRepeat)
     }
 
-    @Test func `a server that does not run fails the push in the end`() async throws {
+    @Test func `a push to a server that does not run is deferred, and fails after its last attempt`() async throws {
         let rig = try await Rig(url: "http://127.0.0.1:1/", "attempts: 2")
         let first = await rig.deliver(push(1))[0]
         #expect(first.outcome == .deferred && first.attempts == 1 && !first.mayRepeat)

@@ -95,12 +95,12 @@ extension MatchWorkload {
         }
     }
 
-    /// Draws two to `drawsMax` values of a field, and sorts them without duplicates.
+    /// Chooses from two to `drawsMax` random values of a field. Returns them sorted, each only once.
     func severalValues(_ field: WorkloadField, drawsMax: Int, _ random: inout WorkloadRandom) -> [WorkloadValue] {
         distinctValues(field, draws: 2 + random.below(drawsMax - 1), &random)
     }
 
-    /// Draws values of a field, and sorts them without duplicates.
+    /// Chooses `draws` random values of a field. Returns them sorted, each only once, so there may be fewer.
     func distinctValues(_ field: WorkloadField, draws: Int, _ random: inout WorkloadRandom) -> [WorkloadValue] {
         var values: Set<WorkloadValue> = []
         for _ in 0..<draws { values.insert(value(field, &random)) }

@@ -22,7 +22,7 @@ package final class HostControl: Sendable {
         wake.signal()
     }
 
-    /// The host's state at its last turn.
+    /// The host's state at the end of its last turn.
     package var report: HostReport { state.withLock { $0.report } }
 
     /// Calls `body` at once and then after every turn, until it returns true. After the first call, `body` runs on the
@@ -64,14 +64,14 @@ package final class HostControl: Sendable {
     }
 }
 
-/// What a host reports about itself: counts since its start, and positions in logs.
+/// What a host reports about itself. Counts begin at the host's start, except ``deadLetters``.
 package struct HostReport: Sendable, Hashable {
     /// The host's phase. The raw values appear in the host's answer to `health`.
     package enum Phase: String, Sendable, Hashable {
         case starting
         /// Not connected to its upstream.
         case waitingForUpstream = "waiting_for_upstream"
-        /// The stage's program is not running, or has not answered for ten seconds.
+        /// The stage's program is not running, has not opened its link, or has not answered for ten seconds.
         case waitingForProgram = "waiting_for_program"
         /// Feeding the stage its recorded input to restore its state.
         case rebuilding
@@ -97,7 +97,7 @@ package struct HostReport: Sendable, Hashable {
     package var eventsIn: UInt64 = 0
     /// Events appended to the stage's log.
     package var eventsOut: UInt64 = 0
-    /// Events that were rejected with a reason.
+    /// The last sequence of the log of dead letters. It also counts the dead letters of earlier runs.
     package var deadLetters: UInt64 = 0
     /// Messages that were refused because they break the link's protocol.
     package var refusedFrames = 0
@@ -109,7 +109,8 @@ package struct HostReport: Sendable, Hashable {
     package var first: UInt64 = 1
     /// The last sequence of the stage's own log.
     package var last: UInt64 = 0
-    /// The last sequence of the upstream's log that this stage has taken.
+    /// The last sequence of the upstream's log that this stage has taken; for a stage that is a program, the last
+    /// sequence that the program has answered.
     package var taken: UInt64 = 0
     /// The highest mark of virtual time that has passed through the stage. All input before the mark is handled.
     package var mark: UInt64 = 0

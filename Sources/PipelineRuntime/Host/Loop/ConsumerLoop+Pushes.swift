@@ -33,7 +33,8 @@ extension ConsumerLoop {
         for handover in handovers { transports.send(handover) }
     }
 
-    /// Gives the stage the waiting answers, at the log's current time, and records the answers.
+    /// Gives the stage the waiting answers and records the answers. Their time is the log's current time or, in virtual
+    /// time, the stage's time.
     func takeAnswers() throws {
         guard state.hasCaughtUp, transports.hasAnswers, try commit(), let now = clock?.now else { return }
         let time = plan.clock == .wall ? max(now, logNow) : now

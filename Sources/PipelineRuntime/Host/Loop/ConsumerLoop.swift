@@ -31,7 +31,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var context: StageContext?
     let snapshots: SnapshotSearch<S>?
     var keeper: SnapshotKeeper?
-    /// The pushes that transports may have; nil for a stage without transports.
+    /// The pushes that transports may have; nil for a stage without open transports.
     var inFlightJournal: InFlightJournal?
     /// Notes the events that the stage is processing, so that the process after a crash knows them. Nil if no event can
     /// be set aside.

@@ -120,7 +120,7 @@ extension CrashRecord {
 
     enum Reading: Hashable {
         case record(CrashRecord)
-        /// Damaged, of another log, or in an unknown format.
+        /// The file cannot be read, is damaged, belongs to another log, or has an unknown format.
         case foreign
     }
 
@@ -153,7 +153,8 @@ package struct CrashNote: Hashable, Sendable {
     /// working on them, or it ended during that work.
     package var crashes: UInt64
 
-    /// Reads the note beside a log. Nil if it names no events, or only events that the stage's log covers.
+    /// Reads the note beside a log. Nil if there is no valid note, or if it names no events after `cursor`, the last
+    /// upstream event that the stage's log covers.
     package static func read(
         logDirectory: String, of log: LogIdentity, after cursor: UInt64
     ) -> CrashNote? {
@@ -184,8 +185,8 @@ package struct CrashJournalCheck: LogCheck {
 extension Cursor {
     private static let aside = "/aside"
 
-    /// The upstream event that the batch sets aside, because the stage crashed on it. A replay skips it. Such a batch
-    /// holds no event, and its cursor moves past only that event.
+    /// The upstream event that the batch sets aside, because the stage crashed on it; nil for any other batch. A replay
+    /// skips it. Such a batch holds no event, and its cursor moves past only that event.
     package var setAside: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.aside) }?.value }
 
     mutating func setAside(_ sequence: UInt64, of upstream: String) { positions[upstream + Self.aside] = sequence }

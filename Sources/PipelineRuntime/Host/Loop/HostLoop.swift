@@ -42,7 +42,8 @@ extension HostWork {
 
     func endTurn() throws {}
 
-    /// Takes waiting input, within a budget, and commits. Returns whether more can be done at once.
+    /// Runs one turn: performs the actions that ``HostState/next(_:)`` returns. Returns whether more can be done at
+    /// once.
     func runTurn(hasInput: Bool) throws -> Bool {
         beginTurn(hasInput: hasInput)
         while let action = state.next(conditions) { try perform(action) }

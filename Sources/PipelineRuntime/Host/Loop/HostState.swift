@@ -7,7 +7,7 @@ import Time
 /// | State | What happens in it | What ends it |
 /// |---|---|---|
 /// | waiting for upstream | nothing: the length of the past is unknown | ``begin(taken:committed:resuming:)`` |
-/// | catching up | recorded events are fed and nothing is appended; an unfinished step is repeated | ``endPast()``, ``switchToCurrentSettings()`` |
+/// | catching up | recorded events are fed, nothing is appended; then an unfinished step is repeated and finished | ``endPast()``, ``switchToCurrentSettings()`` |
 /// | folding | events are fed, the stage is woken, answers are taken, batches are appended | one of the next three states |
 /// | delivering | the outputs of one step are appended part by part; the stage gets nothing else | ``endStep()`` |
 /// | waiting for room | held input waits for the log or for transports; no more is taken | ``takeHeld()`` |
@@ -16,18 +16,20 @@ import Time
 /// For a source and for a plugin's program there is no past to feed: their states begin with ``caughtUp(through:)``.
 /// ``RecordedPast`` says what a stage did in its past.
 struct HostState: Hashable {
-    /// How much of the recorded past was fed to the stage.
+    /// How much of the past was fed to the stage. The past consists of the upstream events whose outputs the log holds.
     private enum Past: Hashable {
         case unknown
+        /// The past is being fed.
+        ///
         /// - Parameters:
-        ///   - through: The last recorded event.
+        ///   - through: The last event of the past.
         ///   - step: The step after that event, which the log holds in part.
         case fed(through: UInt64, step: UnfinishedStep?)
-        /// All of it, except an unfinished step.
+        /// The whole past was fed, except an unfinished step.
         case endsIn(UnfinishedStep)
-        /// All of it, but the stage still has the old settings.
+        /// The whole past was fed, but the stage still has the old settings.
         case whole
-        /// All of it, and the stage has the pipeline file's settings.
+        /// The whole past was fed, and the stage has the pipeline file's settings.
         case over
     }
 
@@ -70,7 +72,7 @@ struct HostState: Hashable {
     private(set) var committed: UInt64 = 0
     private(set) var step: OpenStep?
     private(set) var held: HeldInput?
-    /// Whether the next batch is appended even without events, to record a wake.
+    /// Whether the next batch is appended even without events, to record a wake or the end of a step.
     private(set) var mustRecord = false
 
     /// How many parts one turn appends before the host serves its consumers.
@@ -150,7 +152,7 @@ struct HostState: Hashable {
 
     /// - Parameters:
     ///   - hasInput: Whether input waits.
-    ///   - bytesMax: The most input of the turn.
+    ///   - bytesMax: After this many bytes of input, the turn takes no more input.
     ///   - settlesEachInput: Whether each input is handled to its end before the next one, as virtual time needs.
     mutating func beginTurn(hasInput: Bool = false, bytesMax: Int = .max, settlesEachInput: Bool = false) {
         turn = Turn(

@@ -338,8 +338,9 @@ final class PluginLoop: HostWork {
 }
 
 extension ChildProcess.Exit {
-    /// Whether an event may be the cause. A program that ends for a reason of its own, such as an unreachable server,
-    /// exits with 75 (sysexits: a temporary failure).
+    /// Whether an event may be the cause. It is not the cause if the program exited with 0, if a signal asked the
+    /// program to end, or if the program exited with 75 (sysexits: a temporary failure). A program exits with 75 for a
+    /// reason of its own, such as an unreachable server.
     fileprivate var isCrash: Bool {
         wasSignalled ? ![SIGTERM, SIGINT, SIGHUP].contains(status) : status != 0 && status != 75
     }

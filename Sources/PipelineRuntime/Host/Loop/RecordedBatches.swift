@@ -6,8 +6,8 @@ import Time
 /// Reads the batches of a stage's own log during a rebuild. Their `(cursor, now)` pairs say when the stage was woken
 /// between two events; their events record the transports' answers.
 ///
-/// Each batch stands for three steps: feed the events up to its cursor, advance to its time, give the answers that it
-/// records. See ``BatchAnswers``.
+/// Each batch asks for three steps: feed the events up to its cursor, advance to its time, give the answers that it
+/// records. See ``RecordedPast`` and ``BatchAnswers``.
 struct RecordedBatches {
     private let upstream: String
     private let reader: EventLogReader
@@ -38,7 +38,7 @@ struct RecordedBatches {
         try readBatch()
     }
 
-    /// What to do before the stage gets this event; nil if the event comes next.
+    /// What to do before the stage gets this event; nil if the event comes next, or if no batch is left.
     mutating func next(before sequence: UInt64) -> RecordedPast.Action? {
         let action = past.next(fedThrough: sequence - 1)
         if case .feed = action { return nil }

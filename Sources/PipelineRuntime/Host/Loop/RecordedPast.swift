@@ -7,7 +7,7 @@ import Time
 /// | State | What is asked for | What comes next |
 /// |---|---|---|
 /// | events | ``Action/feed(through:)`` the batch's cursor, then ``Action/advance(to:)`` its `now` | part |
-/// | part | one more event, if the batch holds a part of its outputs; then ``Action/settle`` | behind |
+/// | part | with `feedsParts`, an event whose outputs the batch holds in part; then ``Action/settle`` | behind |
 /// | behind | ``Action/readBatch`` | events, by ``begin(_:)`` |
 /// | over | nothing | |
 package struct RecordedPast: Hashable {
@@ -31,7 +31,7 @@ package struct RecordedPast: Hashable {
     private var now = Instant.epoch
     /// The last input event whose outputs are complete in the batches so far.
     package private(set) var cursor: UInt64
-    /// The step that the batch holds in part.
+    /// The step that the batch holds in part; nil if there is none.
     package private(set) var unfinished: UnfinishedStep?
     /// The event that the batch sets aside; nil if there is none.
     package private(set) var setAside: UInt64?
@@ -41,7 +41,7 @@ package struct RecordedPast: Hashable {
     ///   - cursor: The last event that the stage's state includes.
     ///   - feedsParts: Whether an event whose outputs fill several batches is fed at the first of them; otherwise at
     ///     the last.
-    ///   - leftOut: An unfinished step at the log's end. If it is a wake, its batches are skipped.
+    ///   - leftOut: An unfinished step at the log's end, or nil. If it is a wake, its batches are skipped.
     package init(upstream: String, after cursor: UInt64, feedsParts: Bool, leavingOut leftOut: UnfinishedStep? = nil) {
         (self.upstream, self.cursor, self.feedsParts, self.leftOut) = (upstream, cursor, feedsParts, leftOut)
     }

@@ -68,8 +68,9 @@ final class StageOutlet {
     /// Whether the last append failed for lack of room.
     var isDiskFull: Bool { room.shortage != nil }
 
-    /// Appends one turn's outputs as one batch and publishes it. The batch's cursor says which input the outputs
-    /// answer.
+    /// Appends the rejections in the outbox to the dead letters, and its events to the log as one batch. The batch's
+    /// cursor says which input the events answer. Unless the sync policy is `always`, consumers get the batch at once;
+    /// otherwise they get it when it is durable: see ``revealDurable()``.
     ///
     /// After ``Commit/noRoom``, call this again with the same cursor and no further outputs, until it succeeds.
     ///
@@ -99,7 +100,7 @@ final class StageOutlet {
         return .appended
     }
 
-    /// Runs work that writes files beside the log. Returns false if the disk is full; the caller then tries again
+    /// Runs work that writes files beside the log. Returns false if the disk has no room; the caller then tries again
     /// later.
     func attempt(_ work: () throws(EventLogError) -> Void) throws -> Bool {
         guard room.mayTry(at: monotonicNow()) else { return false }
@@ -121,8 +122,9 @@ final class StageOutlet {
 
     /// Shows consumers the batches that have become durable.
     ///
-    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` if nothing becomes durable any more. A stage without further
-    ///   input appends nothing, so only this check notices the failure.
+    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` if nothing becomes durable any more, or another
+    ///   ``EventLogError`` if the log's last segment was deleted. A stage without further input appends nothing, so
+    ///   only this check notices such a failure.
     func revealDurable() throws {
         try log.check()
         try deadLetters.check()

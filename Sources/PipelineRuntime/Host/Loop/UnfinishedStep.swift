@@ -5,7 +5,7 @@ import EventLog
 ///
 /// If a batch holds only a part of the outputs for an event, its cursor does not include the event. The cursor has an
 /// additional entry, named after the upstream's log and `/event` or `/wake`, with the sequence of the step's first
-/// output. The batch with the last output sets this entry to 0.
+/// output. The batch that ends the step sets this entry to 0.
 package struct UnfinishedStep: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         /// The event after the cursor.

@@ -7,10 +7,11 @@ import Synchronization
 
 /// A child process, which starts at once. ``wait()`` blocks no thread of the cooperative pool.
 ///
-/// The child inherits this process's standard error and no other descriptor, even if other threads start processes at
-/// the same time. Foundation's `Process` does not promise that.
+/// Besides the descriptors in its ``Standard``, the child inherits this process's standard error and no other
+/// descriptor, even if other threads start processes at the same time. Foundation's `Process` does not promise that.
 package final class ChildProcess: Sendable {
     package struct Exit: Sendable, Hashable {
+        /// The exit status; if a signal ended the process, the number of the signal.
         package var status: Int32
         package var wasSignalled: Bool
         package var ranFor: Duration
@@ -152,7 +153,7 @@ package final class ChildProcess: Sendable {
         return exited
     }
 
-    /// The path of a program that is given as a path or by a name in PATH.
+    /// The path of a program that is given as a path or by a name in PATH; nil if there is no such executable file.
     package static func find(_ program: String) -> String? {
         if program.contains("/") { return FileManager.default.isExecutableFile(atPath: program) ? program : nil }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"

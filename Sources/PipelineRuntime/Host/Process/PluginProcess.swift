@@ -5,8 +5,9 @@ import Synchronization
 /// Keeps a plugin's program running: starts it, watches it, and restarts it after growing pauses.
 ///
 /// The program's standard input is a socket that closes when this process ends, even by a crash. So a program notices
-/// that its host is gone. A ``PluginWatch`` ends a program that does not read its input. The program's standard output
-/// goes to standard error, because the host's standard output is for data.
+/// that its host is gone. A ``PluginWatch`` ends a program that still runs after this process has ended, for example
+/// because it does not read its input. The program's standard output goes to standard error, because the host's
+/// standard output is for data.
 final class PluginProcess: Sendable {
     private let command: [String]
     private let directory: String?
@@ -75,6 +76,8 @@ final class PluginProcess: Sendable {
         }
     }
 
+    /// Runs the program, again and again, until ``stop()``.
+    ///
     /// - Throws: ``ChildProcessError`` if the program cannot be started, or repeatedly ends before it opens its link.
     func keepRunning(endpoint: String) async throws {
         var pauses = RestartPauses()

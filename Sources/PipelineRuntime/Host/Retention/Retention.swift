@@ -10,12 +10,12 @@ import Time
 ///
 /// - Each stage that reads the log reports over its link the first sequence that it may ask for again. This is the
 ///   sequence after the older of the stage's two newest snapshots. A stage with fewer snapshots needs the whole log,
-///   and so does a stage that has never connected. The reports are kept beside the log, so that they count while the
-///   stage is down.
+///   and so does a stage that has never connected. A stage that is a program needs the events that its program has not
+///   answered. The reports are kept beside the log, so that they count while the stage is down.
 /// - Any other consumer, such as `belfry tap`, needs the events after its position while it is connected.
 /// - The stage itself needs its log from its own snapshots on.
 ///
-/// Dead letters are removed by age alone, and never before their own minimum age.
+/// Dead letters are removed by age alone: see ``PipelineKit/RetentionSettings/deadLettersAge``.
 ///
 /// The files are listed, written and removed on a dispatch queue, so that the stage does not wait.
 final class Retention {
@@ -131,7 +131,7 @@ final class RetentionFiles: Sendable {
         }
     }
 
-    /// The segments that were listed last; nil if none are removable.
+    /// Takes the segments that were listed last; nil if none are removable, or if they were taken already.
     func takeRemovable() -> [SegmentFacts]? {
         state.withLock { state in
             defer { state.removable = [] }

@@ -57,8 +57,8 @@ extension Registry {
     /// The stage with its plain-text secrets marked, so that records of the settings leave them out.
     package func hidingSecrets(of stage: PipelineStage) -> PipelineStage { stage.hidingSecrets(under: secretKeys) }
 
-    /// Makes a transport of a plan's stage. Checks its settings and does not open it. The transport may keep files in
-    /// `folder`, by default the folder of the plan's log.
+    /// Makes a transport of a plan's stage. Checks the transport's settings, but does not open the transport. It may
+    /// keep files in `folder`, by default the folder of the plan's log.
     package func transport(
         _ binding: TransportBinding, folder: String? = nil, of plan: HostPlan? = nil,
         shared: SharedResources = SharedResources(), console: @escaping @Sendable (String) throws -> Void

@@ -4,7 +4,8 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// A point in a stage's life: the last upstream event, the last event of its own log, and its time.
+/// What a stage's state includes: the upstream events through ``position``, the events of its own log through
+/// ``sequence``, and the time ``now`` of its clock.
 struct SnapshotMoment: Hashable, Sendable {
     var position: UInt64
     var sequence: UInt64
@@ -17,8 +18,8 @@ struct SnapshotMoment: Hashable, Sendable {
 
 /// Makes and writes a stage's snapshots in the background, one at a time.
 ///
-/// A snapshot that fails only makes the next start slower. The failure is reported once, and the next snapshot is tried
-/// when it is due.
+/// A failed snapshot only makes the next start slower. The operator is told of the failure, and the next snapshot is
+/// tried when it is due.
 final class SnapshotFiles: Sendable {
     /// Limits for older snapshots: see ``SnapshotStore/thin(bytesMax:countMax:)``.
     static let bytesMax: UInt64 = 256 << 20
@@ -69,7 +70,8 @@ final class SnapshotFiles: Sendable {
 
     func noteFirstNeeded(_ sequence: UInt64?) { state.withLock { $0.firstNeeded = sequence ?? .max } }
 
-    /// - Parameter flush: Called first, on another thread. It makes durable what the snapshot depends on.
+    /// - Parameter flush: Called before the snapshot is written, on another thread. It makes durable what the snapshot
+    ///   depends on.
     func write(_ moment: SnapshotMoment, _ bytes: [UInt8], after flush: @escaping @Sendable () throws -> Void) {
         state.withLock { ($0.isAtWork, $0.isUnwanted, $0.hasFailed) = (true, false, false) }
         writeLater(header(moment), bytes, DiskPace(), flush)

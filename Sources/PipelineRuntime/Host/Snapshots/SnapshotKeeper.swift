@@ -17,7 +17,7 @@ struct SnapshotKeeper {
     private let intervalBytes: Int
     private var inputBytes = 0
 
-    /// Nil if the stage has no snapshots, or the log settings turn snapshots off.
+    /// Nil if stages of this kind take no snapshots, or the log settings turn snapshots off.
     init?<S: Stage>(_ type: S.Type, _ plan: HostPlan, _ context: StageContext, lastSequence: UInt64) {
         guard let intervalBytes = plan.snapshotBytes,
             let fit = SnapshotFit(type, context, lastSequence: lastSequence)
@@ -73,7 +73,8 @@ struct SnapshotKeeper {
         files.make(moment, after: flush) { try maker.state(at: moment, check: $0, disk: $1) }
     }
 
-    /// Takes a last snapshot if there was new input, and waits until it is written.
+    /// Takes a final snapshot if the stage's position or its log has changed since the newest snapshot, and waits until
+    /// it is written.
     func finish<S: Stage>(
         _ stage: S, _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void = {}
     ) {

@@ -16,7 +16,7 @@ struct SnapshotMaker<S: Stage>: Sendable {
     private let timeline: SettingsTimeline<S>
     private let context: StageContext
 
-    /// Nil if the stage is not a source and the upstream's log is not on this machine.
+    /// Nil if the stage is not a source and this machine does not have the upstream log that the stage reads.
     init?(_ plan: HostPlan, _ timeline: SettingsTimeline<S>, _ context: StageContext) {
         (self.plan, self.timeline, self.context) = (plan, timeline, context)
         guard S.isSource || hasInput else { return nil }

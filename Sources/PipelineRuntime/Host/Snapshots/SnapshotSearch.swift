@@ -21,7 +21,7 @@ final class SnapshotSearch<S: Stage> {
     private var unusable: Set<SnapshotMoment> = []
     private var reported: Set<String> = []
 
-    /// Nil if the stage has no snapshots, or the log settings turn snapshots off.
+    /// Nil if stages of this kind take no snapshots, or the log settings turn snapshots off.
     ///
     /// - Parameter lastSequence: The last sequence of the stage's own log.
     init?(
@@ -49,7 +49,8 @@ final class SnapshotSearch<S: Stage> {
         return newest { $0.position <= position }
     }
 
-    /// The newest snapshot at or before a moment. Unfit snapshots are skipped silently.
+    /// The newest snapshot at or before a moment; nil if there is no such snapshot. Unfit snapshots are skipped
+    /// silently. `progress` is called now and then while a snapshot is restored.
     func newest(notAfter moment: SnapshotMoment, progress: @escaping () -> Void) -> RestoredStage<S>? {
         newest(progress) { [fit] in
             fit.objection(to: $0) == nil && $0.position <= moment.position && $0.now <= moment.now

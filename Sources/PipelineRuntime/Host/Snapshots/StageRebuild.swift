@@ -7,6 +7,7 @@ import Time
 struct StageRebuild<S: Stage>: ~Copyable {
     private var clock: StageClock<S>
     private var periods: SettingsPeriods<S>
+    /// The last upstream event to feed.
     let through: UInt64
     private let context: StageContext
     private var batches: RecordedBatches
@@ -120,7 +121,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
         }
     }
 
-    /// The answers come first, because the pushes are outputs too.
+    /// Gives the answers first, because dropping the outputs also drops the pushes that they answer.
     private mutating func answerAndDropOutputs() {
         giveImmediateAnswers()
         out.discard()

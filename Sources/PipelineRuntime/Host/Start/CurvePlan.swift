@@ -20,7 +20,10 @@ struct CurvePlan: Sendable, Equatable {
     private let upstreamKeys: [CurvePublicKey]
     private let clients: [Purpose: [CurvePublicKey: String]]
 
-    /// - Parameter tool: The keys of a tool that speaks to the stage without the stage's secrets.
+    /// Nil if the stage has no CURVE keys.
+    ///
+    /// - Parameter tool: The keys of a tool that speaks to the stage without the stage's secrets; nil to use the
+    ///   stage's own keys.
     init?(_ stage: PipelineStage, of file: PipelineFile, tool: CurveKeyPair?) throws {
         guard let curve = stage.curve else { return nil }
         self.stage = stage.name

@@ -22,7 +22,7 @@ package struct HostPlan: Sendable {
     package var logName: String
     /// The folder that holds the logs of the pipeline.
     package var logsDirectory: String
-    /// The identity of a new log; nil to draw one at random.
+    /// The identity of a new log; nil for a random identity.
     var identity: LogIdentity?
     var mode: DataMode
     var sync: SyncPolicy

@@ -10,7 +10,7 @@ package struct HostSurroundings: Sendable {
     package var registry: Registry
     package var context: HostContext
     package var clock: HostClock
-    /// Where the console transport writes its lines: standard output.
+    /// Writes the lines of the console transport; by default, to standard output.
     package var console: @Sendable (String) throws -> Void
     /// For `belfry run` and tests: takes every push. With a sink, no transport is opened.
     package var sink: PushSink?

@@ -24,7 +24,8 @@ package struct StageHost: Sendable {
         control = try HostControl()
     }
 
-    /// Decodes the settings of the stage and of its transports. Opens no transport.
+    /// Decodes the settings of the stage and of its transports. Opens no transport. Checks nothing for a stage that is
+    /// a program.
     package func check() throws {
         guard plan.command.isEmpty else { return }
         try StageCheck(registry: registry).check(settings, kind: kind)
@@ -41,7 +42,7 @@ package struct StageHost: Sendable {
         await transports.close()
     }
 
-    /// Runs with transports that may be open already and stay open.
+    /// Runs with transports that may be open already, and that stay open after the run.
     func run(with transports: StageTransports) async throws {
         if !plan.command.isEmpty { return try await runPlugin(plan.command) }
         guard let type = registry.stages[kind] else { return }
@@ -113,7 +114,8 @@ package struct StageHost: Sendable {
             snapshots: search)
     }
 
-    /// The host's loop without its thread, for a simulation that calls each turn itself.
+    /// The host's loop without its thread, for a simulation that calls each turn itself; nil if the registry does not
+    /// have the stage's kind.
     func work(
         over connections: some HostConnections, _ dispatcher: TransportDispatcher
     ) throws -> (any HostWork)? {

@@ -13,7 +13,7 @@ struct AppQueue {
     private var loads: [UInt64: Load] = [:]
     private(set) var count = 0
     private(set) var inFlight = 0
-    /// The recent answer time; nil before the first answer.
+    /// A moving average of the times between sending a push and its answer; nil before the first answer.
     private var answerTime: Duration?
 
     /// The pushes in flight to one device.
@@ -45,8 +45,9 @@ struct AppQueue {
         }
     }
 
-    /// Takes the next push that may be sent. At most `room` pushes may be in flight, and at most `perDevice` to one
-    /// device.
+    /// Takes the next push that may be sent; nil if no push waits or each one must wait for its device. The caller
+    /// checks that fewer than `room` pushes are in flight. One device gets a share of `room`, and at most `perDevice`
+    /// pushes.
     mutating func next(room: Int, perDevice: Int = .max, at now: ContinuousClock.Instant) -> Delivery? {
         guard count > 0 else { return nil }
         let share = max(1, min(room / 16, perDevice))

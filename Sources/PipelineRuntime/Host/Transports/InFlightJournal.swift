@@ -16,7 +16,7 @@ struct InFlightJournal {
     private var horizon: UInt64 = 0
     /// The pushes that a closed transport may have sent.
     private var unknown: Set<UInt64> = []
-    /// The session that has each push in flight.
+    /// For each push in flight, the session number of the transport that has the push.
     private var inFlight: [UInt64: UInt64] = [:]
     /// Status queries that no open transport can answer.
     private var unanswered: Set<UInt64> = []

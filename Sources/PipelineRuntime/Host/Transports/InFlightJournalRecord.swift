@@ -4,8 +4,8 @@ import Time
 
 /// The pushes that a stage's transports may have, as recorded in two small files beside the log.
 ///
-/// The files are written before pushes are sent, but not again when answers come: an answer in the log after ``after``
-/// already shows that its push is finished.
+/// The files are written before pushes are sent, and when the stage stops while no push is in flight. They are not
+/// written when answers come: an answer in the log after ``after`` already shows that its push is finished.
 struct InFlightJournalRecord: Hashable {
     /// One push to one device, in one transport's session.
     struct Entry: Hashable {
@@ -14,7 +14,7 @@ struct InFlightJournalRecord: Hashable {
         var session: UInt64
     }
 
-    /// Of two records, the one with the higher generation is valid.
+    /// Of two intact records, the one with the higher generation counts.
     var generation: UInt64 = 0
     var boot: UInt64
     /// The log's last sequence when the record was written. Later answers in the log tell which pushes are finished.

@@ -76,8 +76,8 @@ final class StageTransports: Sendable {
 
     // MARK: Reloading
 
-    /// Prepares a reload without a change to the current transports. Throws if one of the new transports could not
-    /// work.
+    /// Prepares a reload: opens the transports that are new, and leaves the current transports as they are. Throws if a
+    /// new transport cannot be opened, or if a current transport refuses its new settings.
     func change(to bindings: [TransportBinding], of host: StageHost) async throws -> Change {
         var change = Change()
         do {

@@ -40,7 +40,7 @@ final class TransportDispatcher: Sendable {
 
     fileprivate struct Arrival {
         var answer: TransportAnswer
-        /// The transport's queue; nil for the host's own answer.
+        /// The index of the transport's queue; nil for an answer of the host or the stage.
         var queue: Int?
         var time: ContinuousClock.Instant
     }
@@ -50,10 +50,11 @@ final class TransportDispatcher: Sendable {
         var pushes: [Delivery]
     }
 
-    /// If this many pushes of one app wait, the stage takes no more input.
+    /// If this many pushes of one app wait, the stage takes no more input, unless other apps or transports have pushes
+    /// too.
     private static let waitingMax = 4_096
-    /// The limit for all waiting pushes, while other apps or transports have pushes too. This limit is higher, so that
-    /// the pushes of the others need not wait for one app.
+    /// The limit for all waiting pushes together, while several apps or transports have pushes. It is higher than
+    /// ``waitingMax``, so that one app does not keep out the pushes of the others.
     private static let sharedWaitingMax = 16_384
 
     init(
@@ -115,7 +116,8 @@ final class TransportDispatcher: Sendable {
 
     // MARK: Work
 
-    /// Works until ``stop()``. Calls `answered` whenever answers have come.
+    /// Runs the transports that get one batch after another, until ``stop()``. Returns at once if all transports are
+    /// continuous. From this call on, `answered` is called whenever answers of a transport have come.
     func work(answered: @escaping @Sendable () -> Void) async {
         state.withLock { $0.answered = answered }
         await withTaskGroup(of: Void.self) { group in
@@ -142,7 +144,8 @@ final class TransportDispatcher: Sendable {
 
     // MARK: Pushes
 
-    /// Queues pushes. They are sent in order, as there is room.
+    /// Queues pushes, to be sent as there is room. A push for a transport that the pipeline does not have is not
+    /// queued: it gets the answer `failed`.
     func append(_ pushes: [Delivery]) {
         guard !pushes.isEmpty else { return }
         let now = monotonicNow()
@@ -233,7 +236,8 @@ final class TransportDispatcher: Sendable {
         }
     }
 
-    /// Takes the answers that have come, and frees the room of their pushes.
+    /// Takes the answers that have come, and frees the room of their pushes. Leaves out a repeated answer, and an
+    /// answer to a push that its transport does not have.
     func takeAnswers() -> [TransportAnswer] {
         state.withLock { state in
             let arrivals = state.answers

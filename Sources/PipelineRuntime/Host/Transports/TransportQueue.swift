@@ -14,7 +14,7 @@ struct TransportQueue {
     }
 
     private struct Flight {
-        /// The app's queue; nil for a push that needs no room.
+        /// The index of the app's queue; nil for a push that needs no room of its own.
         var queue: Int?
         var destination: UInt64
         var sent: ContinuousClock.Instant
@@ -30,7 +30,7 @@ struct TransportQueue {
     let name: String
     let route: Route
     private var queues: [AppQueue] = []
-    /// Status queries. They send nothing, so they need no room.
+    /// Status queries, and pushes that the transport still has after an answer `deferred`. They need no further room.
     private var statusQueries: [Delivery] = []
     private var apps: [Delivery.App?] = []
     private var indices: [Delivery.App?: Int] = [:]
@@ -41,7 +41,8 @@ struct TransportQueue {
     private var silences: [ContinuousClock.Instant?] = []
     private var nextTurn = 0
     private var flights: [UInt64: Flight] = [:]
-    /// Deferred pushes that the transport still has under way, each with the device whose room it takes.
+    /// Deferred pushes that are still in flight at the transport, each with the device whose room it takes; nil if it
+    /// takes no room.
     private var late: [UInt64: Device?] = [:]
     /// Late pushes that got their last answer. A status query for one of them may bring the same answer again.
     private var answeredLate: Set<UInt64> = []

@@ -1,7 +1,7 @@
 import PipelineKit
 import Time
 
-/// Holds each notification until no newer one has come for a window, or until the maximum delay is over.
+/// Holds each notification until no newer one has come for a window, or until the maximum delay has passed.
 package struct Debounce: CoalescingPolicy {
     package static let kind = "debounce"
     private let window: Duration

@@ -12,7 +12,7 @@ struct Modification {
         let address: RecordAddress
         /// The sequence of the event that saves the record; nil if the operation deletes the record.
         let saved: UInt64?
-        /// The fingerprint of the record's type.
+        /// The fingerprint of the record's type; 0 if the record did not exist and the operation names no type.
         let type: UInt32
     }
 

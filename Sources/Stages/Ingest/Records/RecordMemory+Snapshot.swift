@@ -1,7 +1,8 @@
 import PipelineKit
 
 extension RecordMemory {
-    /// Writes the live records in the order of their fingerprints. This order does not depend on earlier events.
+    /// Writes the records that still exist, in the order of their fingerprints. This order does not depend on earlier
+    /// events.
     func write(into snapshot: inout SnapshotWriter) {
         zones.write(into: &snapshot)
         snapshot.reserve(table.count * MemoryLayout<RecordEntry>.size + RecordTable.partCount * 10)
@@ -34,10 +35,10 @@ extension RecordMemory {
         return true
     }
 
-    /// The live records, in the order of their fingerprints.
+    /// The records that still exist, in the order of their fingerprints.
     var entries: some Sequence<RecordEntry> { table.parts.lazy.flatMap { $0.entries }.filter(zones.isLive) }
 
-    /// The sequence of the oldest event with the fields of a live record; nil if no record is live.
+    /// The sequence of the oldest event that has the fields of a record that still exists; nil if no record exists.
     var firstNeeded: UInt64? { entries.lazy.map(\.sequence).min() }
 }
 

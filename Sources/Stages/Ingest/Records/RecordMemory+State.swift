@@ -3,7 +3,8 @@ import JSON
 import PipelineKit
 
 extension RecordMemory {
-    /// Writes one line for each record, sorted by container, environment, database, owner, zone and name.
+    /// Writes one line for each record, sorted by container, environment, database, owner, zone and name. Leaves out
+    /// records whose events cannot be read from the log.
     ///
     /// - Parameter past: The log, whose events contain the names and fields.
     func writeState(_ past: (any PastEvents)?, into lines: inout ByteBuffer) {

@@ -1,8 +1,8 @@
 import Events
 import JSON
 
-/// The live records. With them ingest tells an update from a create, checks change tags, and describes a deleted
-/// record.
+/// The records that exist. With this memory, ingest tells an update from a create, checks change tags, and describes a
+/// deleted record.
 ///
 /// As in CloudKit, container, environment, database, owner, zone and name identify a record. If `record.save` saves
 /// another type under the same name, the saved record counts as a new record.

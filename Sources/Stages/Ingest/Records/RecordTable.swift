@@ -31,7 +31,7 @@ struct RecordTable {
 
     /// Writes an entry to its place.
     ///
-    /// - Parameter zones: The zones. A part that must grow first drops the entries of deleted zones.
+    /// - Parameter zones: Tells which entries belong to deleted zones. A part drops these entries before it grows.
     @inline(__always)
     mutating func set(_ entry: RecordEntry, at place: Place, _ zones: ZoneMemory) {
         if place.entry == nil {

@@ -19,7 +19,7 @@ enum Aspect: UInt8, CaseIterable {
     case present
     /// Like `value`, `folded` and `start`, but for each element of a list.
     case member, foldedMember, memberStart
-    /// The words of a text.
+    /// The numbers of the words of a text.
     case word
     /// The ``Grid`` cells of a location.
     case cell
@@ -65,7 +65,8 @@ final class Columns {
     @exclusivity(unchecked) private var hasSystemFields = false
     /// The aspect of each column. The first column is `recordType`.
     private var aspects: [Aspect] = [.value]
-    /// For each column, the number of clauses that compare it with a value.
+    /// For each column, the number of clauses that compare it with a value. Clauses of deleted subscriptions still
+    /// count.
     private var uses = [0]
     /// For each column of numbers, the least and the greatest bound that clauses compare it with.
     private var bounds: [(least: Double, greatest: Double)] = [(.infinity, -.infinity)]

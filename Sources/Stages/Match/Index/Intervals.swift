@@ -21,7 +21,7 @@ struct Intervals {
         ByteHash.of(UInt64(parent) << 8 | UInt64(column), salt: 1)
     }
 
-    /// The sort key of an entry.
+    /// Where an entry is: whether its interval is stored mirrored, and the start of the interval as it is stored.
     struct Start {
         let key: UInt32
         let isMirrored: Bool

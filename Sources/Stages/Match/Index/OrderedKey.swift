@@ -21,7 +21,8 @@ struct OrderedKey {
         bits = cell << 1 | (isExact == isNegative ? 1 : 0)
     }
 
-    /// The key of an integer. If no double can represent the integer, its key is next to the key of the nearest double.
+    /// The key of an integer: the key of the nearest double. If that key is exact, but the double is not equal to the
+    /// integer, the integer gets the key before or after it.
     @inline(__always)
     init(_ value: Int64) {
         let double = Double(value)

@@ -17,8 +17,8 @@ enum PackedText {
         let count: Int
     }
 
-    // Bytes below 0x80 stand for themselves, 0x80 to 0xFA for phrases. A code and a length precede bytes that are not
-    // ASCII.
+    // Bytes below 0x80 stand for themselves, 0x80 to 0xFA for phrases, and 0xFB to 0xFE for parts that are left out.
+    // 0xFF and a length precede bytes that are not ASCII.
     private static let firstPhrase: UInt8 = 0x80
     private static let nonASCII: UInt8 = 0xFF
 

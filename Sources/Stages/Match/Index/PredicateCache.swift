@@ -2,7 +2,8 @@ import Predicates
 
 /// Keeps parsed predicates, so that they are not parsed again for each change.
 ///
-/// It contains only predicates that had to be evaluated, because the tests of their ``Shape`` were not enough.
+/// The cache contains only predicates that had to be evaluated, because the index alone could not decide. If the cache
+/// is full, it drops all predicates before it adds another one.
 struct PredicateCache {
     struct Predicate {
         let predicate: RecordPredicate

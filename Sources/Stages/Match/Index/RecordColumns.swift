@@ -4,7 +4,8 @@ import Predicates
 
 /// The numbers in the columns of the current record. Empty between changes.
 struct RecordColumns {
-    /// The number in each column: 0 for an empty column, and the count of numbers for a column with several numbers.
+    /// The number in each column: 0 for an empty column or an unknown value. For a column with several numbers, the
+    /// count of these numbers.
     private let numbers = Slab<UInt32>(repeating: 0, count: Columns.countMax)
     /// For a column with several numbers: their start in `many`.
     private let starts = Slab<UInt32>(repeating: 0, count: Columns.countMax)

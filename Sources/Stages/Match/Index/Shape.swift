@@ -40,8 +40,8 @@ struct Shape {
     /// A bit for each of the first 64 covers.
     var allCovers: UInt64 { covers.count < 64 ? 1 << UInt64(covers.count) - 1 : .max }
 
-    /// The tests that are least likely to pass, sorted by likelihood: at most one more than an entry has room for. The
-    /// extra test shows the entry that its own tests are not enough.
+    /// The tests that are least likely to pass, sorted by likelihood: at most one more than an entry has room for. If
+    /// there is such an extra test, the tests in the entry are not enough to be certain.
     ///
     /// - Parameter used: A bit for each test to leave out.
     func tests(without used: UInt64) -> [Test] {
@@ -170,7 +170,7 @@ extension Shape.Key {
 // MARK: - Alternatives
 
 extension Shape {
-    /// Adds a cover with the keys of all branches of a condition. Adds no cover if one of the branches has no keys.
+    /// Adds a cover with the keys of all branches of a condition. Adds no cover if the keys of a branch are not known.
     private mutating func add(
         _ alternative: Condition, _ columns: Columns, _ values: ValueTable,
         _ names: inout SymbolTable
@@ -182,7 +182,8 @@ extension Shape {
         covers.append(cover(found, test: nil, columns, values))
     }
 
-    /// Adds the keys of a condition to `keys`. Sets `keys` to nil if the condition has no keys.
+    /// Adds the keys of a condition to `keys`; adds none if the condition is never true. Sets `keys` to nil if no keys
+    /// of the condition are known.
     private func collect(
         _ condition: Condition, _ keys: inout [Key]?, _ columns: Columns, _ values: ValueTable,
         _ names: inout SymbolTable

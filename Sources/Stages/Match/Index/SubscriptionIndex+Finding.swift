@@ -83,7 +83,7 @@ extension SubscriptionIndex {
         )
     }
 
-    /// Whether the predicate is true. Only called if the tests could not decide.
+    /// Whether the predicate is true. Only called if the tests could not decide, or if the record contains bytes.
     @inline(never)
     private mutating func predicateHolds(_ slot: Int32, for change: Change) -> Bool {
         predicates.predicate(of: slot) { store.withSubscription(slot) { PredicateCache.Predicate($0) } }

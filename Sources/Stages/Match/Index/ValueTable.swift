@@ -19,7 +19,7 @@ final class ValueTable {
     /// The values that are too long for a slot.
     private let long = Slab<UInt8>()
     private let sets = ValueSets()
-    /// The number of clauses with each value.
+    /// How often saved clauses contain each value. Clauses of deleted subscriptions still count.
     private let uses = Slab<UInt32>(repeating: 0, count: 2)
 
     init() {}

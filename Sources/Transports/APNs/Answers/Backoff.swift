@@ -2,12 +2,12 @@ import PipelineKit
 
 /// How long a push waits before its next attempt.
 struct Backoff: Sendable {
-    /// The first wait after a 5xx.
+    /// The wait after the first 5xx, before jitter.
     // Handling notification responses from APNs: "retry after 15 minutes".
     var serverError = Duration.seconds(15 * 60)
 
     /// - Parameters:
-    ///   - attempts: The number of attempts so far, at least 1.
+    ///   - attempts: The number of attempts so far; below 1 counts as 1.
     ///   - jitter: A random number from 0 to 1.
     ///   - retryAfter: The wait that the server asked for. The result is at least as long.
     func wait(_ wait: Treatment.Wait, attempts: Int, jitter: Double, retryAfter: Duration? = nil) -> Duration {

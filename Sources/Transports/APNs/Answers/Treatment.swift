@@ -26,11 +26,11 @@ struct Treatment: Hashable, Sendable {
     }
 
     enum Wait: Hashable, Sendable {
-        /// No answer came: wait for one second or longer.
+        /// No answer came, or no connection can help now: wait for about one second or longer.
         case unanswered
         /// The device gets too many pushes: only pushes to this device wait.
         case slowDevice
-        /// APNs has an error of its own: wait for 15 minutes or longer.
+        /// APNs has an error of its own: wait for about ``Backoff/serverError`` (15 minutes by default) or longer.
         case serverError
         /// APNs counts too many tokens: wait until a new token may be made.
         case tokenPause
@@ -111,7 +111,7 @@ struct Treatment: Hashable, Sendable {
         "Shutdown": .init(.retryLater(.serverError), .replace),
     ]
 
-    /// The treatment of unknown reasons.
+    /// The treatment of answers without a reason, or with an unknown reason.
     private static func byStatus(_ status: Int) -> Treatment {
         switch status {
         case 410: .init(.unregistered)

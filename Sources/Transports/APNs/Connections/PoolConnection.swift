@@ -7,8 +7,8 @@ import NIOCore
 /// | ``State/dialing`` | none | socket connected: greeting; failed: removed |
 /// | ``State/greeting`` | none | SETTINGS arrive: proving with tokens, else ready; not in time: removed |
 /// | ``State/proving`` | one at a time | an answer whose status is not 403: ready |
-/// | ``State/ready`` | as many as the server allows | GOAWAY, an answer that replaces the connection, changed settings: draining |
-/// | ``State/draining`` | no new ones | last answer: closed and removed |
+/// | ``State/ready`` | as many as the server allows | replaced (``PoolState/replace(_:)``): draining |
+/// | ``State/draining`` | no new ones | no request is in flight any more: closed and removed |
 /// | ``State/ending`` | no new ones, because HTTP/2 was violated or a PING was not answered | socket closed: removed |
 struct PoolConnection {
     enum State { case dialing, greeting, proving, ready, draining, ending }
@@ -26,7 +26,7 @@ struct PoolConnection {
     private var streamsMax = 0
     /// How many more requests the stream numbers allow (RFC 9113, section 5.1.1).
     var numbersLeft = Int(HTTP2Session.lastStreamMax) / 2
-    /// Whether a request was answered without a reason to replace the connection.
+    /// Whether the server gave an answer that is no reason to doubt the connection (``Treatment/Connection/keep``).
     var isProven = false
     var serverErrorsInARow = 0
     /// Whether the connection was given up because the server refused a request too often.

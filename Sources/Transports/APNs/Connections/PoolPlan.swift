@@ -12,7 +12,7 @@ struct PoolPlan: Sendable {
     let host: String
     let port: Int
     let proxy: ProxyAddress?
-    /// The value of `Proxy-Authorization`.
+    /// The value of `Proxy-Authorization`; nil if the proxy needs no login.
     let proxyAuthorization: String?
     let tls: NIOSSLContext
     let connections: Int

@@ -117,8 +117,8 @@ extension PoolState {
         }
     }
 
-    /// Fails a push. If ``refusalsMax`` answers in a row are `Forbidden` or unknown, the app and not the single push is
-    /// the cause. All pushes of the app are then stopped.
+    /// Fails a push. If the reasons of ``refusalsMax`` failures in a row of one app are `Forbidden` or unknown, the app
+    /// and not the single push is the cause. Then this push and all waiting pushes of the app are stopped.
     private mutating func fail(_ tag: Int, _ answer: APNsAnswer) {
         guard let topic = requests[tag]?.push.kind.topic else { return }
         let isOfApp = answer.reason == "Forbidden" || !Treatment.isKnown(answer.reason)
@@ -132,7 +132,8 @@ extension PoolState {
 
     // MARK: Another connection
 
-    /// Replaces a connection unless it is already draining, and notes when it was replaced for this cause.
+    /// Replaces a connection unless it is already draining. Notes the time of the replacement for this cause, unless
+    /// another connection was replaced for this cause after this connection was opened.
     private mutating func replace(_ id: Int, for cause: ReplacementCause) {
         guard !isDraining(id), let index = index(of: id) else { return }
         let connection = connections[index]
@@ -141,7 +142,7 @@ extension PoolState {
         if !options.failsFast { waitAfter(connection, "waits for another connection after \(cause.text)") }
     }
 
-    /// Whether the push got this answer although a connection was replaced for the same cause.
+    /// Whether the push got this answer although a connection was already replaced for the same cause.
     ///
     /// The connection `id` must have been opened after the replacement. The push must have been retried, or taken
     /// before the replacement. If no connection was replaced for this cause, any earlier retry of the push counts.
@@ -189,7 +190,8 @@ extension PoolState {
         dialFailed("\(options.server.hostAndPort) keeps refusing requests")
     }
 
-    /// Defers all pushes of the key until a new token may be made.
+    /// Defers the push and all waiting pushes. Until a new token may be made, later pushes of the pool are also
+    /// deferred.
     private mutating func pauseKey(_ tag: Int, _ answer: APNsAnswer) {
         guard let request = requests[tag] else { return }
         actions.append(.keepToken)
@@ -231,7 +233,9 @@ extension PoolState {
         retryLater(tag, .unanswered, nil, reason: code == .cancel ? Self.noAnswerCame : "\(Self.reset)\(code.rawValue)")
     }
 
-    /// - Parameter data: JSON with a reason, other text, or no bytes.
+    /// Replaces a connection on which the server sent GOAWAY.
+    ///
+    /// - Parameter data: The frame's debug data: JSON with a reason, other text, or no bytes.
     private mutating func goneAway(_ id: Int, _ data: [UInt8]) {
         let said = APNsReason(data)
         let treatment = said.reason.isEmpty ? nil : Treatment(status: 0, reason: said.reason)
@@ -250,7 +254,7 @@ extension PoolState {
         return data.isEmpty ? nil : "GOAWAY: \(String(decoding: data.prefix(200), as: UTF8.self))"
     }
 
-    /// Stops all pushes, because APNs rejects the credential. Otherwise the pool would reconnect for ever.
+    /// Stops all waiting pushes, because APNs rejects the credential. Otherwise the pool would reconnect for ever.
     private mutating func stopAll(_ reason: APNsReason) {
         stopped = reason
         while let tag = waiting.popFirst() { finish(tag, .stopped, reason: reason.reason) }

@@ -28,7 +28,7 @@ extension PoolState {
         connections.append(connections.remove(at: index))
     }
 
-    /// Called when a connection has come one step further, such as to the TLS handshake.
+    /// Called when a connection has reached its next step, such as the TLS handshake.
     ///
     /// - Parameter missing: The failure to report if the next step does not come.
     mutating func progressed(_ id: Int, missing: ConnectionFailure) {
@@ -59,8 +59,8 @@ extension PoolState {
         for id in connections.map(\.id) { replace(id) }
     }
 
-    /// Sends no new request over a connection. Requests in flight are still answered. Waiting pushes need another
-    /// connection.
+    /// Sends no new request over a connection. Requests in flight are still answered. Waiting pushes are sent over
+    /// other connections.
     mutating func replace(_ id: Int) {
         guard !isDraining(id), let index = index(of: id) else { return }
         var connection = connections.remove(at: index)
@@ -123,7 +123,7 @@ extension PoolState {
 
     /// How long a late answer is kept if the stage does not pass its push again.
     static let lateAnswerAge = TimeAmount.minutes(60)
-    /// A push that was put back into ``waiting`` this often is deferred.
+    /// A push that servers have returned this often is deferred instead of being put back into ``waiting``.
     static let returnsMax = 10
     /// A connection with this many server errors in a row is replaced.
     static let serverErrorsMax = 5

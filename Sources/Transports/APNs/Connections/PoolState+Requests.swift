@@ -8,7 +8,7 @@ extension PoolState {
         let receivedAt: NIODeadline
         /// The batch that gets the answer.
         var batch: Int
-        /// Whether the push was reported as still in flight.
+        /// Whether the push was reported to its ``batch`` as still in flight.
         var isLate = false
         /// How often the push was written to a connection. Attempts that the server certainly did not process are not
         /// counted.
@@ -151,7 +151,8 @@ extension PoolState {
         requests.remove(tag)
     }
 
-    /// Lets the next push with the order key be sent.
+    /// Called when a push with the order key is removed. If it was waiting behind another push, it leaves the queue.
+    /// Otherwise the next push with the key may be sent.
     private mutating func startNext(_ orderKey: [UInt8], after tag: Int) {
         if queues[orderKey]?.contains(tag) == true {
             queues[orderKey]?.removeAll { $0 == tag }

@@ -9,7 +9,7 @@ extension PoolState {
     struct Batch {
         /// The number of pushes without a first answer.
         var outstanding: Int
-        /// The number of pushes that were reported as still in flight. Their final answers are reported too.
+        /// The number of pushes that were reported as still in flight, and whose final answers must still be reported.
         var late = 0
         /// The value of ``PoolState/answers`` when the batch began.
         let answersBefore: Int
@@ -19,8 +19,9 @@ extension PoolState {
         var answers: [TransportAnswer] = []
     }
 
-    /// Adds pushes. Each push gets one answer. If this answer says that the push is still in flight, a second one
-    /// follows.
+    /// Adds pushes. Each push gets one answer. If this answer says that the push is still in flight, the final answer
+    /// follows. The final answer does not follow if the pool is closed, if the pool gives the push back to the stage
+    /// (``handBack()``), or if the stage passes the push again: then the batch of the later call gets the answer.
     ///
     /// - Parameter windowLength: How long the window is. If the server is unresponsive or cannot be reached, the
     ///   window is empty instead.
@@ -37,8 +38,8 @@ extension PoolState {
         wait(for: batch, windowLength)
     }
 
-    /// Answers pushes that this pool got before. A push that the pool no longer has is deferred, and another pool sends
-    /// it.
+    /// Answers pushes that this pool got before. A push that the pool no longer has is deferred. When the stage passes
+    /// this push again, another pool sends it.
     mutating func join(
         _ ids: [Delivery.ID], _ answered: @escaping Answered, windowLength: Duration, at moment: Moment
     ) {
@@ -150,7 +151,8 @@ extension PoolState {
     static let inFlight = "in_flight"
     static let noAnswerCame = "no answer"
     static let reset = "reset with code "
-    /// The reasons for pushes that the server may have accepted.
+    /// Reasons which mean that the server may have accepted the push. A reason that begins with ``reset`` means this
+    /// too.
     static let unansweredReasons = [inFlight, noAnswerCame]
 
     mutating func endAllWindows() {

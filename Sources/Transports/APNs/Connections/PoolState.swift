@@ -12,10 +12,10 @@ import Time
 /// | ``Activity/idle`` | has nothing to send | pushes come |
 /// | ``Activity/dialing`` | opens connections; pushes wait | SETTINGS come; a connection fails: backing off |
 /// | ``Activity/backingOff`` | opens no connection; pushes wait | the wait is over: dialing |
-/// | ``Activity/proving`` | has one push in flight on each connection | its answer |
+/// | ``Activity/proving`` | has one push in flight on each connection | an answer other than 403 |
 /// | ``Activity/ready`` | has as many pushes in flight as the servers allow | no ready connection is left |
 /// | ``Activity/paused`` | defers pushes: APNs counts too many tokens of the key | time; an accepted push |
-/// | ``Activity/stopped`` | opens no connection: GOAWAY rejected the credential | pushes come; changed settings |
+/// | ``Activity/stopped`` | does not dial: GOAWAY rejected the credential | pushes come; new credential, login, topic |
 /// | ``Activity/retired`` | defers waiting pushes; pushes in flight finish | close |
 /// | ``Activity/closed`` | does nothing; all pushes were answered | |
 ///
@@ -87,12 +87,13 @@ struct PoolState {
     /// The newest failure: why a connection failed or received GOAWAY, or why a new token could not be made. Nil if a
     /// server has sent SETTINGS or an answer since then.
     var failure: String?
-    /// The reason in a GOAWAY that rejected the credential.
+    /// The reason in a GOAWAY that rejected the credential; nil again when pushes come.
     var stopped: APNsReason?
     /// The time until which no push is sent, because APNs counts too many tokens of the key, and the answer that said
     /// so.
     var pause: (until: Instant, answer: APNsAnswer)?
-    /// Pushes that wait for an earlier push with the same order key, by this key.
+    /// Pushes that wait for an earlier push with the same order key, by this key. A key with only one push has an empty
+    /// queue.
     var queues: [[UInt8]: CircularBuffer<Int>] = [:]
     /// The tags of pushes that were reported as still in flight.
     var late: [Delivery.ID: Int] = [:]
@@ -137,7 +138,8 @@ struct PoolState {
         fill()
     }
 
-    /// Sends no more pushes, because no app uses the pool any more. Pushes in flight are still answered.
+    /// Sends no more pushes, because no app uses the pool any more. Gives waiting pushes back to the stage. Pushes in
+    /// flight are still answered.
     mutating func retire(at moment: Moment) {
         (self.moment, isRetired) = (moment, true)
         renew()

@@ -14,7 +14,7 @@ struct SharedFields {
     private var last: (kind: APNsPush.Kind, index: Int)?
     /// The fields of each kind, without the authority and the token.
     private var own: [[SharedField]] = []
-    /// The results of ``current(_:at:)``, until the token changes.
+    /// The results of ``current(_:at:)`` for each kind; nil if the token has changed since.
     private var whole: [[SharedField]?] = []
     private var nextID = 1
     private var lastCheck = Instant.epoch
@@ -59,7 +59,7 @@ struct SharedFields {
     /// Replaces a token that APNs called expired, if it is old enough.
     func replaceExpiredToken(at now: Instant) throws { try token?.replaceExpired(at: now) }
 
-    /// Makes no new token for a while, because APNs counted too many.
+    /// Makes no new token for a while, because APNs counted too many tokens.
     func keepToken(at now: Instant) { token?.pauseReplacement(at: now) }
 
     /// Looks for a new token once a second, and as soon as another pool has made one.

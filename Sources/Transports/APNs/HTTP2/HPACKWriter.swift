@@ -4,7 +4,8 @@ enum HPACK {
     static let methodPOST: UInt8 = 0x83
     static let schemeHTTPS: UInt8 = 0x87
 
-    /// An integer whose first byte has `pattern` above its lowest `prefix` bits (section 5.1).
+    /// Appends an integer (section 5.1). The integer begins in the lowest `prefix` bits of a byte; the other bits of
+    /// this byte are those of `pattern`.
     static func append(_ value: Int, prefix: Int, pattern: UInt8, to bytes: inout [UInt8]) {
         let most = 1 << prefix - 1
         guard value >= most else { return bytes.append(pattern | UInt8(value)) }
@@ -17,20 +18,21 @@ enum HPACK {
         bytes.append(UInt8(rest))
     }
 
-    /// A string literal (section 5.2).
+    /// Appends a string literal (section 5.2).
     static func append(text: some Collection<UInt8>, to bytes: inout [UInt8]) {
         append(text.count, prefix: 7, pattern: 0, to: &bytes)
         bytes.append(contentsOf: text)
     }
 
-    /// A field that changes with every request: a literal that enters no table (section 6.2.2).
+    /// Appends a field that changes with every request: a literal that is not added to the dynamic table (section
+    /// 6.2.2).
     static func append(_ name: StaticString, _ value: some Collection<UInt8>, to bytes: inout [UInt8]) {
         bytes.append(0x00)
         name.withUTF8Buffer { append(text: $0, to: &bytes) }
         append(text: value, to: &bytes)
     }
 
-    /// A field `:path`, whose name is entry 4 of the static table.
+    /// Appends a field `:path`, whose name is entry 4 of the static table. The field is not added to the dynamic table.
     static func append(path: some Collection<UInt8>, to bytes: inout [UInt8]) {
         bytes.append(0x04)
         append(text: path, to: &bytes)
@@ -63,7 +65,7 @@ struct HPACKTable {
     private var entries: [Entry] = []
     private var size = 0
     private var limit = HPACKTable.sizeMax
-    /// Changed table sizes that must be announced before the next field (section 4.2).
+    /// Changed table sizes that the next header block must begin with (section 4.2).
     private var announcements: [Int] = []
 
     /// Applies the server's `SETTINGS_HEADER_TABLE_SIZE`.
@@ -75,7 +77,7 @@ struct HPACKTable {
         shrink(to: limit)
     }
 
-    /// Announces the changed table sizes. They must be at the beginning of a header block.
+    /// Writes the changed table sizes. Call this at the beginning of each header block.
     mutating func writeAnnouncements(to bytes: inout [UInt8]) {
         guard !announcements.isEmpty else { return }
         for size in announcements { HPACK.append(size, prefix: 5, pattern: 0x20, to: &bytes) }

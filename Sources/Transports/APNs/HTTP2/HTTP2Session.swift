@@ -19,6 +19,7 @@ struct HTTP2Session {
     var events: [HTTP2Event] = []
     var output: ByteBuffer
     var nextStream: UInt32 = 1
+    /// The last stream that the server's GOAWAY frames allow; nil if there was no GOAWAY.
     var goAwayLast: UInt32?
     var hasFailed = false
 
@@ -56,7 +57,7 @@ struct HTTP2Session {
         var bytes: [UInt8]
     }
 
-    /// Begins a connection: the preface and our settings are the first output.
+    /// Begins a connection: the first output is the preface, our settings, and an update that enlarges our window.
     init() {
         output = ByteBuffer()
         output.writeString(Self.preface)

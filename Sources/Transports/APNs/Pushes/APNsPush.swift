@@ -21,7 +21,7 @@ final class APNsPush: Sendable {
     /// Token and collapse ID. Pushes with the same key are sent one after the other. Nil if the push has no collapse ID
     /// of its own.
     let orderKey: [UInt8]?
-    /// When APNs stops trying to deliver the push.
+    /// When APNs stops trying to deliver the push; nil in the cases of ``PushHeaders/expiresAt``.
     let expiration: Instant?
 
     init(

@@ -35,8 +35,8 @@ final class SharedToken: Sendable {
         }
     }
 
-    /// Replaces a token that APNs called expired: with a newer token from the file, or else with a new token unless the
-    /// expired one is young.
+    /// Replaces a token that APNs called expired with a newer token from the file. If the file has no newer token, a
+    /// new token is made, unless the expired token is young or replacement is paused.
     func replaceExpired(at now: Instant) throws {
         try keeper.withLock { keeper in
             if adoptKept(&keeper) { return }
@@ -45,7 +45,7 @@ final class SharedToken: Sendable {
         }
     }
 
-    /// Makes no new token for a while, because APNs counted too many.
+    /// Makes no new token for a while, because APNs counted too many tokens.
     func pauseReplacement(at now: Instant) { keeper.withLock { $0.pauseReplacement(at: now) } }
 
     /// Adopts a newer token from the file. Another process, such as `belfry doctor apns`, may have made it.

@@ -34,6 +34,8 @@ struct TokenFile {
 
     /// Makes the folder if it is missing, because `belfry doctor apns` may run before the stage. Makes no folder inside
     /// another user's folder, because the stage's user might not be able to write there.
+    ///
+    /// - Returns: Whether the folder exists now.
     private func makeFolder() -> Bool {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         guard !FileManager.default.fileExists(atPath: folder.path) else { return true }

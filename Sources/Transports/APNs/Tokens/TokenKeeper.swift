@@ -8,9 +8,10 @@ import Time
 struct TokenKeeper {
     /// APNs rejects an older token.
     static let ageMax = Duration.seconds(60 * 60)
-    /// APNs rejects a new token if the token before it was younger.
+    /// APNs rejects a new token if the token before it was younger when it was replaced.
     static let ageOfReplaced = Duration.seconds(20 * 60)
-    /// The limits of the age at which a token is replaced, whatever the settings and the jitter are.
+    /// The limits of the age at which a token is replaced, whatever the settings and the jitter are. They do not apply
+    /// after ``pauseReplacement(at:)``.
     static let refreshAges = Duration.seconds(25 * 60)...Duration.seconds(55 * 60)
     /// How much earlier or later a token is replaced at random, so that senders that started together do not all sign
     /// at the same time.
@@ -40,7 +41,7 @@ struct TokenKeeper {
         return true
     }
 
-    /// The token; nil if it must not be sent now.
+    /// The token; nil if there is none, or if it must not be sent now.
     func valid(at now: Instant, age: Duration) -> ProviderToken? {
         guard let token, token.issued <= now.advanced(by: .seconds(300)),
             now - token.issued < ageMax(of: token, at: now, age)
@@ -56,7 +57,7 @@ struct TokenKeeper {
     }
 
     /// Replaces a token that APNs called expired. A young token is kept, because APNs would reject its successor as
-    /// one token too many.
+    /// one token too many. While replacement is paused, every token is kept.
     ///
     /// - Returns: Whether the token was replaced.
     mutating func replaceExpired(at now: Instant) throws -> Bool {

@@ -33,6 +33,7 @@ final class CourierStore {
     private let marks: MarksLog
     /// Nil while there is no log of pushes on this machine.
     private var devices: DeviceLog?
+    /// The last event of the log of pushes whose device change was applied.
     private var knownDevices: Int64 = 0
     private(set) var waiting = WaitingPolls()
     private var nextTrim = Instant.epoch
@@ -195,7 +196,7 @@ final class CourierStore {
         }
     }
 
-    /// Answers waiting polls for whose tokens there are notifications.
+    /// Answers the waiting polls of these tokens, as far as their devices have notifications.
     private func answerPolls(of tokens: Set<CourierToken>, _ now: Instant) {
         let asked = tokens.filter { !waiting[$0].isEmpty }
         guard !asked.isEmpty else { return }
@@ -246,15 +247,16 @@ final class CourierStore {
         let pages: PageReader
     }
 
+    /// - Returns: Nil if the token is unknown.
     func inbox(of token: CourierToken, now: Instant) throws -> Inbox? {
         try catchUp(now)
         guard let owner = try owner(of: token) else { return nil }
         return Inbox(account: owner.account, end: try end(of: owner.account), pages: store.pages)
     }
 
-    /// The greater of the positions in the logs and in the store. One of them is not enough: a rebuilt store lacks the
-    /// notifications that were trimmed earlier, and the logs may be missing or may have lost their end in a power
-    /// failure.
+    /// The change token after the newest entry. Its push and its mark are each the greater of the positions in the log
+    /// and in the store. One position is not enough: a rebuilt store lacks the notifications that were trimmed earlier,
+    /// and the logs may be missing or may have lost their end in a power failure.
     private func end(of account: Int64) throws -> ChangeToken {
         let stored = try store.pool.read { try InboxTables(db: $0).last(of: account) }
         let pushes = devices.map(\.last) ?? 0

@@ -38,7 +38,7 @@ final class CourierStoreQueue: Sendable {
         try await run(on: writes) { try self.courierStore.withLock { $0 = try CourierStore(plan, now: self.now()) } }
     }
 
-    /// Ends all polls without a notification.
+    /// Ends all polls without a notification, and closes the store.
     func close() async {
         await run(on: writes) { self.courierStore.withLock { $0.take()?.close() } }
     }

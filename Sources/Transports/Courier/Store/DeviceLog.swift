@@ -22,6 +22,7 @@ struct DeviceLog {
         events = try LogEvents(directory: directory, from: max(known + 1, log.firstSequence))
     }
 
+    /// The last event that was read.
     var last: Int64 { Int64(events.last) }
 
     private static let changesMax = 10_000
@@ -62,8 +63,8 @@ struct DeviceChange {
         address = (transport, token, event[.topic]?.string)
     }
 
-    /// Applies the change. A device that registers with another transport or with a malformed token loses its token
-    /// here.
+    /// Applies the change. A device loses its token here if it is unregistered, or if it registers with another
+    /// transport or with a malformed token.
     func apply(to tables: InboxTables, transport: String) throws {
         if let address, address.transport == transport, let token = CourierToken(address.token) {
             try tables.register(token, topic: address.topic, device: device, of: account)

@@ -72,6 +72,8 @@ struct InboxStore: Sendable {
 
     /// Closes the store, and renames the database file and SQLite's other files. The renamed files replace files that
     /// were set aside earlier.
+    ///
+    /// - Returns: The new path of the database file.
     func setAside() throws -> String {
         pages.close()
         try pool.close()

@@ -6,8 +6,8 @@ import JSON
 import Time
 
 /// Rebuilds the tables from the logs. The log of pushes has the registrations and the pushes; the log of outcomes says
-/// which pushes were accepted. Other pushes are left out: the stage sends a push without an outcome again. Marks are
-/// applied afterwards.
+/// which pushes were accepted. Pushes with another outcome are left out. So are pushes without an outcome, because the
+/// stage sends them again. Marks are applied afterwards.
 struct Rebuild {
     let tables: InboxTables
     let transport: String

@@ -18,6 +18,7 @@ enum Schema {
     ///   row. `expires` is the microsecond from which polls do not get the notification; null if it does not expire.
     /// - `deliveries`: one row for each push and device. `payload` is null if it equals the notification's body. A row
     ///   that a poll took stays as long as the notification, so that a repeat is recognised.
+    /// - `accounts.held`: the number of the account's rows in `notifications`.
     /// - `accounts.floor`: the newest push that was removed because of its age or the size of the inbox. Repeats of
     ///   pushes up to this one are ignored.
     /// - `devices.token`: null if the device is not registered at the courier, or if another device registered

@@ -50,7 +50,7 @@ struct ModifyRuleTests {
         #expect(try refusal([]) == "operations.count operations")
     }
 
-    @Test func `the member request has 1 to 64 bytes, in every command that may have it`() throws {
+    @Test func `the member request has 1 to 64 bytes`() throws {
         let commands = [
             Example.modify([Example.operation("create", zone: nil)]), Example.zone("save", "Z"), Example.save(),
             Example.delete(), Example.register(),
@@ -97,7 +97,7 @@ struct ModifyRuleTests {
             try door.send(Example.modify([Example.operation("create", "n1", zone: "Other")]))?.code == "record.exists")
         try door.send(Example.delete("n2"))
         #expect(door.log.last == Example.delete("n2", also: #","change":"delete""#))
-        // A plain save makes its zone again, and the record is new.
+        // A record.save creates the deleted zone again, and the record is new.
         try door.send(Example.zone("delete", "Notes"))
         try door.send(Example.save("n1"))
         #expect(door.log.last?.contains(#""change":"create""#) == true)

@@ -141,8 +141,8 @@ struct DrawnChange {
         return members
     }
 
-    /// Random fields as JSON. Each field is missing in one of three cases. A few fields occur twice or have an escape
-    /// in their name.
+    /// Random fields as JSON. About a third of the fields are missing. A few fields occur twice or have an escape in
+    /// their name.
     private static func fields(_ random: inout Seeded) -> String {
         var fields: [String] = []
         for field in RandomField.all where random.below(3) > 0 || random.isOneIn(50) {

@@ -3,8 +3,8 @@ import JSON
 
 @testable import Predicates
 
-/// A second implementation of predicates for tests, written from the manual, with copied values instead of views. Only
-/// words and distances use the code under test.
+/// A second implementation of predicates for tests, written from the manual, with copied values instead of views. It
+/// uses the code under test only to find words and system fields and to compute distances.
 struct PlainPredicate {
     let predicate: RecordPredicate
 
@@ -80,7 +80,7 @@ private enum PlainValue: Equatable {
     case double(Double)
     case reference([UInt8])
     case place(Double, Double)
-    /// Booleans, null and assets.
+    /// `nothing` is a Boolean, null or a nested list. `asset` is an object that is neither a reference nor a place.
     case nothing, asset
 
     init(_ json: JSONValue) {

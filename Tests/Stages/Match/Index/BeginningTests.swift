@@ -2,7 +2,8 @@ import Testing
 
 @testable import Match
 
-/// The index compares only the first four bytes of strings. If these bytes are not enough, the predicate decides.
+/// For a prefix, the index compares only the first 31 bits of strings. If these bits are not enough, the predicate
+/// decides.
 @Suite struct BeginningTests {
     private static let texts = [
         "", "a", "ab", "abc", "abcd", "abcda", "abcdb", "abcdbz", "abce", "Abcd", "abcé", "abcéx", "日", "日本", "日本語",
