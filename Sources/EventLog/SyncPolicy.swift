@@ -1,7 +1,7 @@
 /// When a log calls `fdatasync`.
 ///
-/// With any policy, appended events survive a crash of the process. Only with ``always`` do all events that count as
-/// durable survive a power failure too.
+/// With any policy, appended events survive a crash of the process. With ``always``, all events that count as durable
+/// also survive a power failure. The other policies do not promise this.
 public enum SyncPolicy: Sendable, Hashable {
     /// An event counts as durable after an `fdatasync`. One call covers all waiting events.
     case always

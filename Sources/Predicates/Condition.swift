@@ -38,7 +38,7 @@ extension Condition {
         }
     }
 
-    /// The parts of an AND. Any other condition is its own only part.
+    /// The parts of an AND. Any other condition has one part: itself.
     var parts: [Condition] { if case .all(let parts) = self { parts } else { [self] } }
 
     var clauseCount: Int {

@@ -9,5 +9,7 @@ struct ChangeTagTests {
     }
 
     @Test(arguments: ["", "4F", "+4f", "-1", "04f", " 4f", "4f ", "4_f", "3w5e11264sgsg", "zzzzzzzzzzzzzzzz"])
-    func `a text that no record has is no tag`(text: String) { #expect(ChangeTag(parsing: text) == nil) }
+    func `a text that is not the base 36 form of a sequence is rejected`(text: String) {
+        #expect(ChangeTag(parsing: text) == nil)
+    }
 }

@@ -76,7 +76,8 @@ import Time
                 pipeline in
                 let match = try #require(pipeline.host("match"))
                 try await match.wait(for: "its changes") { $0.taken >= UInt64(end) }
-                // Each stop makes a snapshot. By now, the two newest snapshots were made after young events.
+                // Each stop makes a snapshot. The two newest snapshots now include young events, so no stage needs the
+                // old events.
                 guard start == 500 else { return }
                 try await pipeline.source.wait(for: "the old changes to be removed") { $0.first > 200 }
             }

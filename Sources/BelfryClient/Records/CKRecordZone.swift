@@ -6,7 +6,8 @@ import JSON
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKCurrentUserDefaultName = "\(ZoneID.currentUser)"
 
-/// The namespace of ``ID``, under CloudKit's name for record zones.
+/// Contains only the type ``ID``. In CloudKit, `CKRecordZone` is also the class of zones, which this client does not
+/// have.
 public enum CKRecordZone {
     /// CloudKit's name for the type ``CKRecordZoneID``.
     public typealias ID = CKRecordZoneID

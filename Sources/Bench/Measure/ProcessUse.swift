@@ -50,8 +50,8 @@ struct ProcessUse: Hashable, Sendable {
         return use
     }
 
-    /// Returns freed memory to the system. Otherwise later readings would not show that memory is used again
-    /// (malloc_trim(3), which Swift's Glibc does not declare).
+    /// Returns freed memory to the system (malloc_trim(3), which Swift's Glibc does not declare). Otherwise the process
+    /// would use freed pages again that still count as resident, and a later reading would not grow.
     static func trimMemory() {
         guard let trim = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)

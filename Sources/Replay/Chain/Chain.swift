@@ -5,8 +5,8 @@ import Time
 
 /// Runs a whole pipeline in memory, on virtual time: commands go in, every stage's events and the pushes come out.
 ///
-/// Uses no sockets, threads or files. Every push is accepted at once. The events are byte for byte those of
-/// `belfry run` over the same lines.
+/// Uses no sockets, threads or files, except that a stage with a `command` runs as a child process. Every push is
+/// accepted at once. The events are byte for byte those of `belfry run` over the same lines.
 package final class Chain {
     /// An event of one of the logs.
     package struct Event: Hashable, Sendable {
@@ -17,7 +17,7 @@ package final class Chain {
         package var text: String
     }
 
-    /// A line that the source rejected.
+    /// A line that was rejected by the source, or before the source read it.
     package struct Refusal: Error, Hashable, Sendable {
         /// The number of the sent line, from 1.
         package var line: UInt64
@@ -41,9 +41,10 @@ package final class Chain {
         eventReader = EventReader.atDoor()
     }
 
-    /// Sends one command at its `"time"`, or at the previous command's time if it has no `"time"`.
+    /// Sends one command at its `"time"`, or at the current time if it has no `"time"`.
     ///
-    /// - Throws: ``Refusal`` if the source rejects the command. Earlier and later commands still have their effects.
+    /// - Throws: ``Refusal`` if the command is rejected, for example because its `"time"` is in the past. Earlier and
+    ///   later commands still have their effects.
     package func send(_ command: String) throws {
         line += 1
         let bytes = Array(command.utf8)

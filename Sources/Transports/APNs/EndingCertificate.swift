@@ -15,8 +15,8 @@ extension APNsSettings {
 }
 
 extension EndingCertificate {
-    /// Nil if the app uses a key, if its certificate is valid for longer, or if the file cannot be read. Opening the
-    /// transport reports a file that cannot be read.
+    /// Nil if the app uses a key, if its certificate does not expire soon, or if the file cannot be read. The transport
+    /// reports such a file when it opens.
     init?(_ app: APNsApp, at now: Instant) {
         guard case .certificate(let path, _) = app.credential, let end = Self.end(of: path) else { return nil }
         self.init(

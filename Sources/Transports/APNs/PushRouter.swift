@@ -88,8 +88,8 @@ struct PushRouter: ~Copyable {
 }
 
 extension APNsApp {
-    /// Whether this app sends the pushes for the app of a device. A device without a topic matches every app of its
-    /// container and environment.
+    /// Whether pushes to devices of `app` use this app's settings and credential. A device without a topic matches
+    /// every app of its container and environment.
     func isOf(_ app: Delivery.App?) -> Bool {
         guard let app else { return false }
         return app.container == container && app.environment == environment && app.topic ?? topic == topic

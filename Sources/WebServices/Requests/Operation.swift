@@ -2,7 +2,7 @@ import CloudKitModel
 
 /// The operation that a request asks for: the last two parts of its path.
 ///
-/// CloudKit Web Services Reference. `notifications/*` are Belfry's own.
+/// The operations are those of the CloudKit Web Services Reference, except `notifications/*`, which only Belfry has.
 enum Operation: String, CaseIterable, Sendable {
     case recordsModify = "records/modify"
     case recordsQuery = "records/query"

@@ -170,7 +170,7 @@ import Time
         #expect(file.stagesInOrder.map(\.name) == ["ingest", "match", "coalesce", "payload", "deliver"])
     }
 
-    @Test func `CURVE keys are checked and secrets are not read`() throws {
+    @Test func `CURVE keys are read, and a secret key only when it is revealed`() throws {
         let key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
         let next = String(key.reversed())
         let text = """

@@ -16,7 +16,7 @@ final class RunningHost: Sendable {
         guard let stage = file.stage(named: stage) else { throw HostTestError("no stage \(stage)") }
         var surroundings = HostSurroundings(registry: .plain, context: context, clock: clock)
         (surroundings.time, surroundings.calls) = (time, calls)
-        // No test waits for background work.
+        // Background work runs without pauses, so that no test waits for it.
         surroundings.calls.backgroundShare = nil
         let host = try StageHost(stage, of: file, in: surroundings)
         self.host = host
@@ -25,7 +25,7 @@ final class RunningHost: Sendable {
 
     var logDirectory: String { host.plan.logsDirectory + "/" + host.plan.logName }
 
-    /// Returns when the host serves its sockets.
+    /// Returns when the host is no longer starting. Its start may have failed.
     func waitUntilUp() async throws {
         try await wait(for: "a start") { $0.phase != .starting }
     }
@@ -77,7 +77,7 @@ struct HostTestError: Error, CustomStringConvertible {
 }
 
 extension PipelineFile {
-    /// A gate and a relay behind it.
+    /// A pipeline with the stage `gate` and the stage `relay`, which reads the gate's log.
     static func gateAndRelay(
         in folder: Folder, gate: String = "{}", relay: String = "{from: gate}", log: String = "{sync: never}"
     ) throws -> PipelineFile {

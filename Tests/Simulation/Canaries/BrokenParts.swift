@@ -55,7 +55,7 @@ struct OutcomeLosingDeliver: Stage {
     }
 }
 
-/// A coalesce stage that uses the wall clock instead of the times in its input.
+/// A coalesce stage that receives events at the wall clock's time if that is later than the input's time.
 struct WallClockCoalesce: Stage {
     @TaskLocal static var wall: @Sendable () -> Instant = { Instant.wall() }
 

@@ -201,7 +201,7 @@ final class World {
         }
     }
 
-    /// How many pushes with an attempt, and how many notices, have no outcome yet: the sum.
+    /// The number of attempted pushes without an outcome, plus the number of retirement notices without an outcome.
     private var pendingPushes: Int {
         get throws { try Conservation.pending(in: LogLines.read(folder.path + "/logs/outcomes")) }
     }

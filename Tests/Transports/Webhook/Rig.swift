@@ -5,8 +5,7 @@ import Time
 
 @testable import TransportWebhook
 
-/// A transport that posts to a test's server. Each push waits for its final answer until ``endAnswerWaits()`` is
-/// called.
+/// A transport that posts to a test's server. An unanswered push is deferred only when ``endAnswerWaits()`` is called.
 struct Rig {
     let transport: WebhookTransport
     let clock: TestClock
@@ -28,7 +27,7 @@ struct Rig {
             settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await answerWait.wait() })
     }
 
-    /// From now on, no push waits for its answer.
+    /// Defers all pushes that wait for an answer, and from now on each unanswered push at once.
     func endAnswerWaits() { answerWait.end() }
 
     /// Sends a push until it has its final answer.

@@ -34,8 +34,8 @@ package struct UnfinishedStep: Hashable, Sendable {
 
 extension Cursor {
     /// - Parameters:
-    ///   - unfinished: The step that the batch is a part of.
-    ///   - firstUnanswered: The first upstream event with pushes that wait for an answer.
+    ///   - unfinished: The step that the batch begins or continues, but does not finish; nil if there is none.
+    ///   - firstUnanswered: See ``firstUnanswered``.
     ///   - past: The cursor before the batch.
     init(
         _ upstream: String, _ position: UInt64, unfinished: UnfinishedStep?, firstUnanswered: UInt64? = nil,
@@ -56,8 +56,8 @@ extension Cursor {
 
     private static let out = "/out"
 
-    /// The first upstream event that had pushes in flight when the batch was written. For all pushes of earlier events
-    /// the log holds outcomes or attempts. Nil if no push waits for its first answer.
+    /// The first upstream event with a push that had no first answer when the batch was written. For all pushes of
+    /// earlier events the log holds outcomes or attempts. Nil if no push waits for its first answer.
     package var firstUnanswered: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
 
     /// Whether pushes waited for their first answer when the batch was written.

@@ -92,8 +92,8 @@ package final class ChildProcess: Sendable {
         return child
     }
 
-    /// Without these attributes, a child would inherit ignored signals, and the signals that the starting thread
-    /// blocks. Threads of Swift's pool block most signals, including SIGTERM.
+    /// Without these attributes, a child would ignore the signals that this process ignores, and block the signals that
+    /// the calling thread blocks. Threads of Swift's pool block most signals, including SIGTERM.
     private static func attributes() -> posix_spawnattr_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

@@ -1,4 +1,5 @@
-/// What ingest remembers of a record, in 32 bytes. The fields are in the event that saved the record.
+/// What ingest remembers of a record, in 32 bytes. The record's own fields are only in the event that
+/// saved it.
 struct RecordEntry {
     let fingerprint: NameFingerprint
     /// The sequence of the record's newest save; 0 only in an empty slot.

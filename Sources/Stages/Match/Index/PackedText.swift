@@ -44,7 +44,7 @@ enum PackedText {
         }
     }
 
-    /// - Returns: The number of bytes that it packed.
+    /// - Returns: How many bytes of `rest` it packed.
     @inline(__always)
     private static func packOne(_ rest: UnsafeRawBufferPointer, into packed: Slab<UInt8>) -> Int {
         if unsafe rest[0] < firstPhrase {

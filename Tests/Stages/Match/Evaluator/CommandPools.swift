@@ -85,7 +85,7 @@ struct RandomField {
         return "[\(values.joined(separator: ","))]"
     }
 
-    /// A number as JSON. Usually it is one of a few common numbers, and sometimes an extreme number.
+    /// A number as JSON. In three of four cases it is one of the first four numbers; otherwise any number of the list.
     static func number(_ random: inout Seeded) -> String {
         numbers[random.below(random.isOneIn(4) ? numbers.count : 4)]
     }
