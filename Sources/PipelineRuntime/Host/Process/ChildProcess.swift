@@ -41,8 +41,10 @@ package final class ChildProcess: Sendable {
         standard: Standard = .lifeline(output: STDERR_FILENO)
     ) throws(ChildProcessError) {
         guard let program = command.first.flatMap({ ChildProcess.find($0) }) else {
-            throw ChildProcessError(
-                program: command.first ?? "", reason: "no such program, neither as a path nor in PATH")
+            let reason =
+                command.first?.contains("/") == true
+                ? "it is not an executable file" : "no folder of PATH has an executable file of this name"
+            throw ChildProcessError(program: command.first ?? "", reason: reason)
         }
         var ends: [Int32] = [-1, -1]
         if case .lifeline = standard,

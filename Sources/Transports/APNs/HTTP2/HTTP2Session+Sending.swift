@@ -15,7 +15,7 @@ extension HTTP2Session {
         if block.count <= frameSizeMax, size <= min(frameSizeMax, window, initialWindow) {
             writeWhole(request, stream)
         } else {
-            writeBlock(stream, endsStream: false)
+            writeHeaderBlock(stream)
             blocked[stream] = BodyRest(body: request.body, range: request.bodyRange)
             sendBlocked(stream)
         }
@@ -60,7 +60,7 @@ extension HTTP2Session {
         streams.update(stream) { $0.window -= bodySize }
     }
 
-    private mutating func writeBlock(_ stream: UInt32, endsStream: Bool) {
+    private mutating func writeHeaderBlock(_ stream: UInt32) {
         var rest = block[...]
         var kind = FrameKind.headers
         repeat {
