@@ -45,6 +45,6 @@ extension Registry {
     /// Which of Belfry's logs a kind of stage writes; nil for another log or an unknown kind.
     package func log(ofKind kind: String) -> LogKind? { logs[kind] }
 
-    /// The kind of stage that writes a log: the first by name if there are several, nil if there is none.
+    /// The kind of stage that writes a log. If several kinds write the log, the first by name; nil if no kind writes it.
     package func kind(writing log: LogKind) -> String? { logs.filter { $0.value == log }.keys.min() }
 }

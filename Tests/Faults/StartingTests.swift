@@ -60,7 +60,9 @@ import ZeroMQ
     @Test func `a missing plugin program is reported at its place in the pipeline file`() async throws {
         let (status, said) = try await run(plugin: "/nope/program", in: Folder())
         #expect(status == 78, "\(said)")
-        #expect(said.contains { $0.contains("stages.filter.command: no program /nope/program") }, "\(said)")
+        #expect(
+            said.contains { $0.contains("filter.command: cannot start /nope/program: it is not an executable file") },
+            "\(said)")
     }
 
     @Test func `a plugin program that always ends at once ends the pipeline with an error status`() async throws {

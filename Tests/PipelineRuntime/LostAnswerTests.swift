@@ -74,6 +74,24 @@ import ZeroMQ
             ])
     }
 
+    @Test func `a sender that stops before the door has counted refused lines says so`() async throws {
+        let folder = try Folder()
+        let input = try folder.write((1...6).map { "{\"n\":\($0)}\n" }.joined(), to: "notes.ndjson")
+        let reports = try await Self.answering { door in
+            try door.welcome(after: 0, refused: 0)
+            try door.waitFor("produce", containing: #""first":1"#)
+            try door.send(
+                #"{"type":"answer","producer":"p","through":6,"accepted":3,"last":4,"refused":0,"refusals":[]}"#)
+        } to: { producer in
+            var reports: [String] = []
+            let sender = LineSender(producer, [InputSource(path: input)]) { reports.append($0) }
+            sender.mayContinue = { $0.accepted < 6 }
+            _ = try sender.run(silenceMax: .seconds(20), resumes: true)
+            return reports
+        }
+        #expect(reports.count == 1 && reports[0].contains("it refused an unknown number of these lines"), "\(reports)")
+    }
+
     /// Sends six lines in two frames to a door that answers as `script` says.
     ///
     /// - Returns: What the producer reported, in order.

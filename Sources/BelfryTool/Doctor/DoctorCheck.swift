@@ -7,7 +7,8 @@ protocol DoctorCheck: Sendable {
     /// The name of the check, in one word.
     var name: String { get }
 
-    /// The findings: a single ``Finding/Severity/ok`` if all is well, and no finding if there is nothing to check.
+    /// Checks the target. Returns one finding of severity ``Finding/Severity/ok`` if the check finds no problem, and an
+    /// empty list if the target has nothing that the check looks at.
     ///
     /// - Throws: An error that prevents the check. The doctor reports the error as a finding.
     func findings(in target: DoctorTarget) async throws -> [Finding]

@@ -16,7 +16,7 @@ struct ChangeTimes {
         }
     }
 
-    /// The time of the last batch that begins at or before a sequence; nil if there is none.
+    /// The time of the last batch that begins at or before a sequence. Nil if every batch begins after the sequence.
     subscript(sequence: UInt64) -> Instant? {
         var (low, high) = (0, firstSequences.count)
         while low < high {

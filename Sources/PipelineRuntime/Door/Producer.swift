@@ -87,8 +87,9 @@ package final class Producer {
     /// them.
     package var onAnswer: (Answer) -> Void = { _ in }
     package var onLostAnswers: (LostAnswers) -> Void = { _ in }
-    /// How many of the lines with lost answers the door refused; nil if it does not know. Complete while ``isDone``.
-    package private(set) var refusedWithoutAnswer: UInt64? = 0
+    /// How many of the lines with lost answers the door refused. Nil if the door does not know, or has not said so yet.
+    package var refusedWithoutAnswer: UInt64? { lacksRefusedCount ? nil : refusedCountWithoutAnswer }
+    private var refusedCountWithoutAnswer: UInt64? = 0
     /// The greatest mark of ``moveTime(to:mark:)`` that the door has sent back.
     package private(set) var timeMark: UInt64 = 0
     /// The last sequence of the changes log, as far as the door has reported it.
@@ -263,7 +264,7 @@ package final class Producer {
     private func noteRefusedWithoutAnswer(total: UInt64?) {
         guard lacksRefusedCount else { return }
         lacksRefusedCount = false
-        refusedWithoutAnswer = refusedWithoutAnswer.flatMap { count in
+        refusedCountWithoutAnswer = refusedCountWithoutAnswer.flatMap { count in
             total.map { count + $0 - min($0, refusedKnown) }
         }
         refusedKnown = max(total ?? 0, refusedKnown)

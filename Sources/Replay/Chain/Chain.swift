@@ -87,9 +87,6 @@ package final class Chain {
     /// The events of a log so far.
     package func events(of log: String) -> [Event] { source.node(log)?.events ?? [] }
 
-    /// The rejections by the stage that writes `log`, in order.
-    package func rejections(of log: String) -> [Rejection] { source.node(log)?.rejections ?? [] }
-
     /// Names of the logs. Each comes after the log that it is made from.
     package var logs: [String] { source.names }
 

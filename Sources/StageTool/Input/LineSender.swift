@@ -85,7 +85,12 @@ package final class LineSender {
         through = known
         hasGreeted = true
         lastAnswer = .now
-        while mayContinue(totals), !isAtEnd || !producer.isDone { try step(silenceMax) }
+        do {
+            while mayContinue(totals), !isAtEnd || !producer.isDone { try step(silenceMax) }
+        } catch {
+            reportLostAnswers()
+            throw error
+        }
         reportLostAnswers()
         if isAtEnd, linesToSkip > 0 { throw differentInputFailure() }
         return totals

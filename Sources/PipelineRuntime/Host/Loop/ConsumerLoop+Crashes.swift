@@ -4,7 +4,7 @@ import PipelineKit
 /// Sets aside an event on which the stage crashed repeatedly, so that the pipeline continues without it.
 extension ConsumerLoop {
     /// Opens the crash journal of a stage that runs in real time and in a process of its own. In virtual time, a crash
-    /// ends all stages and their logs, so there is nothing to continue.
+    /// ends all stages, and nobody starts them again over the same logs.
     func openJournal() {
         guard plan.clock == .wall, plan.surroundings.hasOwnProcess else { return }
         journal = CrashJournal(

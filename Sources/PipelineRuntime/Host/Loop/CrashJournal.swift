@@ -41,10 +41,10 @@ final class CrashJournal {
 
     deinit { close(file) }
 
-    /// The event to set aside; nil if there is none.
+    /// The event that the stage must set aside. Nil if the stage must not set any event aside.
     var eventToSetAside: UInt64? { record.setAsideInARow < Self.setAsideMax ? crashingEvent : nil }
 
-    /// The event that the stage has crashed on ``crashesMax`` times; nil if there is none.
+    /// The event on which the stage crashed ``crashesMax`` times. Nil if no single event caused so many crashes.
     var crashingEvent: UInt64? {
         record.crashes >= Self.crashesMax && record.suspects.count == 1 ? record.suspects.lowerBound : nil
     }

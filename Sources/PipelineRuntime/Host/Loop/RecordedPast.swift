@@ -31,9 +31,9 @@ package struct RecordedPast: Hashable {
     private var now = Instant.epoch
     /// The last input event whose outputs are complete in the batches so far.
     package private(set) var cursor: UInt64
-    /// The step that the batch holds in part; nil if there is none.
+    /// The step of which the batch contains only a part. Nil if the batch contains only whole steps.
     package private(set) var unfinished: UnfinishedStep?
-    /// The event that the batch sets aside; nil if there is none.
+    /// The event that the batch sets aside. Nil if the batch sets no event aside.
     package private(set) var setAside: UInt64?
 
     /// - Parameters:

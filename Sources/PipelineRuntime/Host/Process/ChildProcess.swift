@@ -41,10 +41,8 @@ package final class ChildProcess: Sendable {
         standard: Standard = .lifeline(output: STDERR_FILENO)
     ) throws(ChildProcessError) {
         guard let program = command.first.flatMap({ ChildProcess.find($0) }) else {
-            let reason =
-                command.first?.contains("/") == true
-                ? "it is not an executable file" : "no folder of PATH has an executable file of this name"
-            throw ChildProcessError(program: command.first ?? "", reason: reason)
+            let program = command.first ?? ""
+            throw ChildProcessError(program: program, reason: ChildProcess.reasonForNotFinding(program))
         }
         var ends: [Int32] = [-1, -1]
         if case .lifeline = standard,
@@ -162,6 +160,12 @@ package final class ChildProcess: Sendable {
         return path.split(separator: ":").map { "\($0)/\(program)" }.first {
             FileManager.default.isExecutableFile(atPath: $0)
         }
+    }
+
+    /// Why ``find(_:)`` found no such program.
+    static func reasonForNotFinding(_ program: String) -> String {
+        program.contains("/")
+            ? "it is not an executable file" : "no folder of PATH has an executable file of this name"
     }
 }
 

@@ -22,8 +22,10 @@ package struct StageCheck: Sendable {
     }
 
     private func checkProgram(of stage: PipelineStage) throws(SettingsError) {
-        if ChildProcess.find(stage.command[0]) == nil {
-            throw stage.settings.fail("command", "no program \(stage.command[0]), neither as a path nor in PATH")
+        let program = stage.command[0]
+        if ChildProcess.find(program) == nil {
+            let reason = ChildProcess.reasonForNotFinding(program)
+            throw stage.settings.fail("command", "cannot start \(program): \(reason)")
         }
         if let directory = stage.directory, access(directory, X_OK) != 0 {
             let reason = String(cString: strerror(errno))
