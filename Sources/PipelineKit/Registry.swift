@@ -2,8 +2,10 @@ import Events
 
 /// The plugins of a program, by their names in pipeline files.
 public struct Registry: Sendable {
+    /// Which of Belfry's logs stages read, by ``StageCore/kind``.
+    private var inputs: [String: LogKind] = [:]
     /// Which of Belfry's logs stages write, by ``StageCore/kind``.
-    private var logs: [String: LogKind] = [:]
+    private var outputs: [String: LogKind] = [:]
     /// Stages by their ``Stage/kind``.
     package private(set) var stages: [String: any Stage.Type] = [:]
     /// Transports by their ``Transport/kind``.
@@ -18,7 +20,7 @@ public struct Registry: Sendable {
     public mutating func register<S: Stage>(_ stage: S.Type) {
         precondition(stages[S.kind] == nil, "two stages are called '\(S.kind)'")
         stages[S.kind] = stage
-        logs[S.kind] = S.writes
+        (inputs[S.kind], outputs[S.kind]) = (S.reads, S.writes)
     }
 
     /// Adds a transport. No other transport in the registry may have its kind.
@@ -35,16 +37,20 @@ public struct Registry: Sendable {
 }
 
 extension Registry {
-    /// A copy that can run stages of one kind only. The copy still says which logs the other kinds write.
+    /// A copy that can run stages of one kind only. The copy still says which logs the other kinds read and
+    /// write.
     package func running(_ kind: String) -> Registry {
         var registry = self
         registry.stages = stages.filter { $0.key == kind }
         return registry
     }
 
+    /// Which of Belfry's logs a kind of stage reads; nil for any log or an unknown kind.
+    package func log(readBy kind: String) -> LogKind? { inputs[kind] }
+
     /// Which of Belfry's logs a kind of stage writes; nil for another log or an unknown kind.
-    package func log(ofKind kind: String) -> LogKind? { logs[kind] }
+    package func log(writtenBy kind: String) -> LogKind? { outputs[kind] }
 
     /// The kind of stage that writes a log. If several kinds write the log, the first by name; nil if no kind writes it.
-    package func kind(writing log: LogKind) -> String? { logs.filter { $0.value == log }.keys.min() }
+    package func kind(writing log: LogKind) -> String? { outputs.filter { $0.value == log }.keys.min() }
 }

@@ -63,6 +63,46 @@ struct CheckedPipelineTests {
         #expect(found["stages.deliver.transports.a.us"]?.hint == #"did you mean "use"?"#)
     }
 
+    @Test(arguments: [
+        ("payload: { from: coalesce", "match", "match writes matches, but payload reads notifications"),
+        ("deliver: { from: payload", "coalesce", "coalesce writes notifications, but deliver reads pushes"),
+        ("coalesce: { from: match", "ingest", "ingest writes changes, but coalesce reads matches"),
+    ])
+    func `a stage that cannot use the events of its upstream is refused`(
+        link: String, upstream: String, reason: String
+    ) throws {
+        let folder = try TemporaryFolder()
+        let words = link.split(separator: " ").map(String.init)
+        let wrong = (words.dropLast() + [upstream]).joined(separator: " ")
+        let path = try folder.file("bad.yaml", fiveStages.replacing(link, with: wrong))
+        let error = try #require(throws: PipelineFileError.self) { _ = try CheckedPipeline(path: path) }
+        #expect(error.errors.count == 1 && error.first.line > 0 && error.first.column > 0, "\(error)")
+        #expect(error.first.keyPath == "stages.\(words[0].dropLast()).from")
+        #expect(error.first.reason == reason)
+        #expect(error.first.hint == "put `from: \(words[3])`")
+    }
+
+    @Test func `a link is corrected with a stage of the file, or with a kind of stage that is missing`() throws {
+        let folder = try TemporaryFolder()
+        let text = fiveStages.replacing("match: {", with: "watchers: { stage: match,")
+        let hints = try [
+            text.replacing("from: match", with: "from: ingest"),
+            fiveStages.replacing("match: { from: ingest }", with: "other: { from: ingest, command: [cat] }")
+                .replacing("from: match", with: "from: ingest"),
+        ].map { text in
+            let path = try folder.file("bad.yaml", text)
+            return try #require(throws: PipelineFileError.self) { _ = try CheckedPipeline(path: path) }.first.hint
+        }
+        #expect(hints == ["put `from: watchers`", "add a stage of kind match before coalesce"])
+    }
+
+    @Test func `a stage may read from a program whatever the program reads`() throws {
+        let folder = try TemporaryFolder()
+        let text = fiveStages.replacing(
+            "payload: { from: coalesce }", with: "other: { from: match, command: [cat] }\n  payload: { from: other }")
+        _ = try CheckedPipeline(path: folder.file("plugin.yaml", text))
+    }
+
     @Test func `an error about an unknown transport names the nearest one`() throws {
         let folder = try TemporaryFolder()
         let text = fiveStages.replacing("use: console", with: "use: consol")

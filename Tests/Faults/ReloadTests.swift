@@ -120,7 +120,7 @@ import ZeroMQ
             try pipeline.edit(
                 LivePipeline.yaml().replacing("data: data", with: "data: other")
                     .replacing("payload: {from: coalesce}", with: "payload: {from: late}")
-                    .replacing("  payload:", with: "  late: {stage: coalesce, log: late, from: coalesce}\n  payload:"))
+                    .replacing("  payload:", with: "  late: {from: coalesce, command: [cat]}\n  payload:"))
             pipeline.up.signal(SIGHUP)
             try pipeline.waitForLine("all stages keep their previous settings")
             for key in ["data", "stages.late", "stages.payload.from"] {

@@ -71,6 +71,7 @@ struct PipelineDraft {
         checkKeys()
         checkGateway()
         let stages = entries.compactMap { stage($0, registry) }
+        checkLinks(stages, registry)
         checkUnique(stages, key: "log", of: \.logName, hint: "give one of them another name with \"log\"")
         checkUnique(stages, key: "bind", of: \.bind, hint: nil)
         for stage in stages {
@@ -87,7 +88,7 @@ struct PipelineDraft {
     private mutating func stage(_ entry: Entry, _ registry: Registry) -> PipelineStage? {
         let common = entry.common
         let kind = common.kind ?? entry.name
-        let writes = registry.log(ofKind: kind)
+        let writes = registry.log(writtenBy: kind)
         do throws(Complaint) {
             let standard = "\(header?.data.path ?? ".")/\(entry.name).link"
             let bind = if let bind = common.bind { bind } else { try LinkAddress.ipc(standard) }
@@ -113,6 +114,22 @@ extension PipelineDraft {
             guard let from = entry.common.from, !names.contains(from) else { continue }
             let hint = Spelling.suggestion(for: from, among: names.filter { $0 != entry.name })
             errors.append(entry.reader.fail("from", "there is no stage \(from)", hint: hint))
+        }
+    }
+
+    /// A stage of a registered kind must read the log that it handles. A program may write any events, so its readers
+    /// are not checked.
+    private mutating func checkLinks(_ stages: [PipelineStage], _ registry: Registry) {
+        for stage in stages where stage.command.isEmpty {
+            guard let upstream = stages.first(where: { $0.name == stage.from }), upstream.command.isEmpty,
+                let reads = registry.log(readBy: stage.kind), let writes = upstream.writes, reads != writes
+            else { continue }
+            let fix =
+                stages.first { $0.writes == reads }.map { "put `from: \($0.name)`" }
+                ?? registry.kind(writing: reads).map { "add a stage of kind \($0) before \(stage.name)" }
+            errors.append(
+                stage.settings.fail(
+                    "from", "\(upstream.name) writes \(writes), but \(stage.name) reads \(reads)", hint: fix))
         }
     }
 

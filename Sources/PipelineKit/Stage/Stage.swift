@@ -19,6 +19,10 @@ public protocol StageCore: SendableMetatype {
     /// The stage's name in pipeline files.
     static var kind: String { get }
 
+    /// Which of Belfry's logs has the events that the stage handles. A pipeline file in which the stage reads another
+    /// of these logs is refused. If nil, the stage can read any log.
+    static var reads: LogKind? { get }
+
     /// Which of Belfry's logs the stage writes. The log has this name, unless the pipeline file gives another name.
     /// Tools find the stage by this property. If nil, the stage writes another log, which has the stage's name in the
     /// pipeline file.
@@ -56,6 +60,7 @@ public protocol StageCore: SendableMetatype {
 }
 
 extension StageCore {
+    public static var reads: LogKind? { nil }
     public static var writes: LogKind? { nil }
     public static var isSource: Bool { false }
     public var deadline: Instant? { nil }

@@ -15,6 +15,7 @@ import Time
 /// Events of all other types are passed on unchanged.
 package struct CoalesceStage: Stage {
     package static let kind = "coalesce"
+    package static let reads: LogKind? = .matches
     package static let writes: LogKind? = .notifications
 
     private let policy: any CoalescingPolicy

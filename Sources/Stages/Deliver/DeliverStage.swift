@@ -15,6 +15,7 @@ package struct DeliverStage: Stage {
     package typealias Settings = DeliverSettings
 
     package static let kind = "deliver"
+    package static let reads: LogKind? = .pushes
     package static let writes: LogKind? = .outcomes
 
     var registry: DeviceRegistry

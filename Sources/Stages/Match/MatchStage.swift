@@ -10,6 +10,7 @@ import Time
 /// Match writes no event for a zone or a subscription. It passes on events of all other types unchanged.
 package struct MatchStage: Stage {
     package static let kind = "match"
+    package static let reads: LogKind? = .changes
     package static let writes: LogKind? = .matches
 
     private let context: StageContext

@@ -10,6 +10,7 @@ import Time
 /// types are passed on unchanged.
 package struct PayloadStage: Stage {
     package static let kind = "payload"
+    package static let reads: LogKind? = .notifications
     package static let writes: LogKind? = .pushes
 
     private let settings: PayloadSettings
