@@ -78,8 +78,10 @@ public struct Outbox: ~Copyable {
     }
 
     package mutating func reject(sequence: UInt64, line: UnsafeRawBufferPointer, _ rejection: Rejection) {
-        rejections.append(Rejected(sequence: sequence, rejection: rejection, line: Array(line)))
+        reject(Rejected(sequence: sequence, rejection: rejection, line: Array(line)))
     }
+
+    package mutating func reject(_ rejected: Rejected) { rejections.append(rejected) }
 
     /// Tells the producer about the subscription that its event saved. Only a source has producers. The host sends the
     /// message only after it has appended the event.

@@ -100,7 +100,13 @@ private enum MessageKind {
                     "PipelineRuntime/Host/Loop/EventReader",
                 ]
             ),
-            (.deadLetter, ["Stages/", "Transports/", "PipelineRuntime/Host/Loop/CrashJournal"]),
+            (
+                .deadLetter,
+                [
+                    "Stages/", "Transports/", "PipelineRuntime/Host/Loop/CrashJournal",
+                    "PipelineRuntime/Host/Loop/ProgramOutputs",
+                ]
+            ),
         ]
         guard let kind = rules.first(where: { $0.paths.contains { file.hasPrefix($0) } })?.kind else { return nil }
         self = kind

@@ -114,12 +114,32 @@ struct BadPlugins {
         let codes = try folder.lines(of: "garbage")
         #expect(Set(codes) == ["link.frame", "link.type", "link.outputs", "link.frames"], "\(Set(codes))")
         let letters = try deadLetters("garbage")
-        for code in ["json.unexpected_byte", "json.not_object", "json.control_character", "json.too_long"] {
-            let found = letters.filter { $0.contains(#""code":"\#(code)""#) }
-            #expect(found.count == letters.count / 4 && !found.isEmpty, "\(code): \(found.count) of \(letters.count)")
+        let faults = [
+            "'o' where null is needed", "a line must be one JSON object", "control character 0x00",
+            "over the limit of ",
+        ]
+        for fault in faults {
+            let found = letters.filter { $0.contains(" of matches with an invalid event: ") && $0.contains(fault) }
+            #expect(found.count == letters.count / 4 && !found.isEmpty, "\(fault): \(found.count) of \(letters.count)")
         }
         let start = #"{"type":"dead_letter","stage":"filter","log":"matches","sequence":"#
-        #expect(letters.allSatisfy { $0.hasPrefix(start) })
+        let reason = #","code":"stage.invalid_output","path":"","reason":"its program answered event"#
+        #expect(letters.allSatisfy { $0.hasPrefix(start) && $0.contains(reason) })
+    }
+
+    @Test func `run reports an invalid event of a plugin as the program's mistake`() async throws {
+        try writePipeline("spoils")
+        let input = folder.file("commands.ndjson")
+        let (status, said) = try await SocketThread.run(name: "faults") {
+            let run = try SpawnedProgram("belfry", ["run", pipeline, input], output: folder.file("pushes.ndjson"))
+            return (try run.waitUntilExit(), run.lines)
+        }
+        #expect(status == 65)
+        let reports = said.filter { $0.contains("invalid event") }
+        #expect(reports.count == 1 && !said.contains { $0.contains("filter set aside") }, "\(said)")
+        let report = try #require(reports.first)
+        #expect(report.hasPrefix("input up to \(input):8: filter: its program answered event"), "\(report)")
+        #expect(report.contains(" of matches with an invalid event: more text after the end of the value"), "\(report)")
     }
 
     @Test(arguments: ["polite", "deaf"])

@@ -21,8 +21,9 @@ struct RunCommand: AsyncParsableCommand {
 
             A refused line is reported as FILE:LINE: path: reason (code). The other lines are accepted, and the exit status \
             is 65. It is also 65 if a later stage sets an event aside. Then the report names the input line of the event, \
-            the log, the reason (code) and the event. A warning is reported as FILE:LINE: warning: …, and its line is \
-            accepted.
+            the log, the reason (code) and the event. If the program of a stage answers with an invalid event, the report \
+            names the stage and the events that the program answered. A warning is reported as FILE:LINE: warning: …, and \
+            its line is accepted.
             """)
 
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))

@@ -15,11 +15,15 @@ struct SetAsideReport {
     private static let eventMax = 200
 
     private let logs: TraceLogs
+    /// The stages that are programs, by the names of their logs.
+    private let programs: [String: String]
     private let acceptedLines: AcceptedLines
 
     /// - Parameter folder: The folder of the run's logs.
     init(of file: PipelineFile, logs folder: String, acceptedLines: AcceptedLines) throws {
         logs = TraceLogs(TracedLog.all(of: file, in: folder), usesIndexFiles: false)
+        let stages = file.stages.filter { !$0.command.isEmpty }
+        programs = Dictionary(stages.map { ($0.logName, $0.name) }) { first, _ in first }
         self.acceptedLines = acceptedLines
         for stage in file.stagesInOrder {
             let directory = "\(folder)/\(stage.logName)\(LogPlace.deadLetters)"
@@ -37,12 +41,14 @@ struct SetAsideReport {
         func text(_ key: StaticString) -> String { letter[key]?.string?.printable ?? "" }
         let (path, shownEvent) = (text(.path), text(.event))
         let event = EventPlace(log: letter.text(.log) ?? "", sequence: letter.natural(.sequence) ?? 0)
-        let place = try inputLine(thatLedTo: event).map { "\($0): " } ?? ""
+        // The program may have answered several events, of which the letter names the last.
+        let isOutput = text(.code) == ProgramOutputs.invalidCode
+        let place = try inputLine(thatLedTo: event).map { (isOutput ? "input up to " : "") + "\($0): " } ?? ""
+        let author = programs[event.log].map { " (from the program of \($0))" } ?? ""
+        let what = isOutput ? "" : " set aside event \(event.sequence) of \(event.log.printable)\(author)"
         let reason = (path.isEmpty ? "" : path + ": ") + text(.reason)
         let shown = shownEvent.count > Self.eventMax ? shownEvent.prefix(Self.eventMax) + "…" : shownEvent
-        lines.append(
-            "\(place)\(text(.stage)) set aside event \(event.sequence) of \(event.log.printable): \(reason) "
-                + "(\(text(.code))): \(shown)")
+        lines.append("\(place)\(text(.stage))\(what): \(reason) (\(text(.code))): \(shown)")
     }
 
     /// Lines for standard error; empty if no event was set aside.

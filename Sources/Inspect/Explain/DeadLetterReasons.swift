@@ -28,12 +28,19 @@ enum DeadLetterReasons {
     }
 
     private static func explanation(_ letter: JSONValue, _ stage: PipelineStage) -> Explanation {
-        let reason = letter[.reason]?.string ?? ""
-        let isOfCrash = letter[.code]?.string == SetAsideEvents.code
+        let (code, effect): (ExplanationCode, String) =
+            switch letter[.code]?.string {
+            case ProgramOutputs.invalidCode: (.stageDropped, "did not pass it on")
+            case SetAsideEvents.code: (refusal(stage), "set it aside")
+            default: (refusal(stage), "could not use it")
+            }
         return Explanation(
-            stage.kind, stage.writes == .matches ? .changeRefused : .eventDeadLetter,
-            isOfCrash ? "\(stage.name) set it aside: \(reason)" : "\(stage.name) could not use it: \(reason)",
+            stage.kind, code, "\(stage.name) \(effect): \(letter[.reason]?.string ?? "")",
             ["code", "path"].compactMap { key in letter.member(key).map { .init(key, $0) } })
+    }
+
+    private static func refusal(_ stage: PipelineStage) -> ExplanationCode {
+        stage.writes == .matches ? .changeRefused : .eventDeadLetter
     }
 }
 

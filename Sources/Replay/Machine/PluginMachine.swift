@@ -1,4 +1,3 @@
-import EventLog
 import Events
 import Foundation
 import Glibc
@@ -23,8 +22,7 @@ final class PluginMachine: StageMachine {
     private let program: PluginProgram
     private let message = ZMQMultipart()
     private var frameParser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
-    /// Checks the plugin's outputs with the same limits as the host.
-    private var eventReader = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
+    private var outputs = ProgramOutputs()
     private var peer: [UInt8]?
 
     init(_ stage: PipelineStage, context: StageContext, answerTimeout: Duration) throws {
@@ -48,7 +46,9 @@ final class PluginMachine: StageMachine {
             let sent = reply.type.map { "`\($0)`" + (reply.through.map { " through \($0)" } ?? "") }
             throw failure("sent \(sent ?? "a frame without `type`"); expected `outputs` through \(last)")
         }
-        if message.count > 2 { pass(message[2], last) }
+        if message.count > 2 {
+            outputs.pass(message[2], answering: first...last, of: context.upstreamName, into: &output.outbox)
+        }
         output.mark(last, at: now)
     }
 
@@ -79,12 +79,6 @@ final class PluginMachine: StageMachine {
             let control = try frameParser.parse(message[1])
             return (control.text(.type), control.natural("through"))
         } catch { throw failure("sent a control frame that is not JSON: \(error)") }
-    }
-
-    private func pass(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
-        for line in Lines(lines) {
-            if let event = eventReader.read(line, sequence: through, into: &output.outbox) { output.outbox.pass(event) }
-        }
     }
 
     private func failure(_ what: String) -> ReplayError { .worker(stage: stage, "its program \(what)") }

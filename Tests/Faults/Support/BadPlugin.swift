@@ -10,6 +10,7 @@ enum BadPlugin {
     ///   each death.
     /// - `garbage`: sends meaningless frames and lines before and in each answer. Ignores SIGTERM. Notes the
     ///   codes of the errors that it gets.
+    /// - `spoils`: appends a word to the match of the record n15.
     /// - `polite`: ends only at SIGTERM, and notes the signal.
     /// - `deaf`: ignores SIGTERM, `close` and the end of its standard input.
     static let program = """
@@ -78,6 +79,8 @@ enum BadPlugin {
             if mode == "garbage":
                 talk_nonsense(through)
                 frames[1] += GARBAGE
+            if mode == "spoils" and b'"n15"' in frames[1]:
+                frames[1] = frames[1].replace(b"\\n", b"oops\\n")
             link.send_multipart([answer, frames[1]])
             if mode == "dies" and batches == 3 and deaths() < 4:
                 die()

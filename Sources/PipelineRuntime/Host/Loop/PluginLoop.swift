@@ -30,8 +30,7 @@ final class PluginLoop: HostWork {
     private let plugin: ZMQSocket
     private let control: HostControl
     private var out = Outbox()
-    /// An event together with its line feed must fit in the log.
-    private var events = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
+    private var programOutputs = ProgramOutputs()
     private let frames = ControlFrames(side: .link, framesRule: "outputs have two, open one")
     private var peer: [UInt8]?
     private var upstream: (name: String, identity: LogIdentity)?
@@ -258,7 +257,7 @@ final class PluginLoop: HostWork {
         let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
         if let fault = LinkFrame.fault(ofOutputs: control, lines) { return try refuse(sender, "link.outputs", fault) }
         endSilence()
-        admit(lines, through)
+        programOutputs.pass(lines, answering: batch.first...batch.last, of: upstream?.name ?? "", into: &out)
         setAsideInARow = 0
         now = max(now, batch.now)
         state.hold(.outputs(through: through))
@@ -328,12 +327,6 @@ final class PluginLoop: HostWork {
         try appendHeld()
         StandardError.write(
             "\(plan.stage): set event \(event.first) of \(upstream.name) aside: \(reason); see belfry dead-letters")
-    }
-
-    private func admit(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {
-        for line in Lines(lines) {
-            if let event = events.read(line, sequence: through, into: &out) { out.pass(event) }
-        }
     }
 }
 
