@@ -180,6 +180,11 @@ public struct Outbox: ~Copyable {
         return saved
     }
 
+    package mutating func takeOperatorLines() -> [String] {
+        defer { operatorLines = [] }
+        return operatorLines
+    }
+
     package mutating func takeDeliveries() -> [Delivery] {
         defer { (deliveries, deliveryBytes) = ([], 0) }
         return deliveries

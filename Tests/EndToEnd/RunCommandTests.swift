@@ -29,6 +29,16 @@ struct RunCommandTests {
         #expect(push.hasSuffix(#""causes":[{"log":"changes","sequence":3}]}"#))
     }
 
+    @Test func `run tells of a device's misspelt transport, even without a push`() async throws {
+        let notes = try Notes()
+        let result = try await Program.run("belfry", ["run", notes.pipeline], input: Notes.phone(transport: "anps"))
+        #expect(result.status == 0 && result.output == "")
+        #expect(
+            result.errors
+                == "deliver: anps: iCloud.com.example.Notes development com.example.Notes: the pipeline has no such "
+                + "transport, but device alice-phone registered with it; did you mean \"apns\"?\n")
+    }
+
     @Test func `no transport is opened`() async throws {
         let notes = try Notes()
         let result = try await Program.run(

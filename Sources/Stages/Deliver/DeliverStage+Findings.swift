@@ -1,3 +1,4 @@
+import JSON
 import PipelineKit
 
 /// Reports to the operator about stopped apps, whose transport rejects every push until somebody corrects the cause.
@@ -35,6 +36,16 @@ extension DeliverStage {
     func reportRecovery(of app: Int, into out: inout Outbox) {
         let key = registry.apps.keys[app]
         out.tell("\(key.transport): \(key.appText): the transport accepted a device: pushes are sent again")
+    }
+
+    /// Tells the operator that no push can reach a device. Called for the first such device of each app.
+    func reportUnknownTransport(of registration: Registration, into out: inout Outbox) {
+        let key = AppKey(transport: registration.transport, app: registration.app)
+        let names = settings.transports.map(\.name)
+        let hint = Spelling.suggestion(for: key.transport, among: names).map { "; \($0)" } ?? ""
+        out.tell(
+            "\(key.transport.printable): \(key.appText.printable): the pipeline has no such transport, but device "
+                + "\(registration.device.name.printable) registered with it\(hint)")
     }
 
     /// What to do if all devices of an app are unknown.

@@ -59,7 +59,8 @@ package struct DeliverStage: Stage {
                 let devices = registry.device(redrive.device).map { UserDevices.one($0) } ?? .several([])
                 send(redrive.push, to: devices, event.sequence, redriveOf: redrive.original, at: now, into: &out)
             } else if event.isOfType(EventName.deviceRegister) {
-                try registry.register(Registration(event.value, tokenRules), at: now)
+                let registration = try Registration(event.value, tokenRules)
+                if try registry.register(registration, at: now) { reportUnknownTransport(of: registration, into: &out) }
             } else if event.isOfType(EventName.deviceUnregister) {
                 registry.unregister(try DeviceName(event.value))
             } else if let missing = Self.unfinished.first(where: { event.value[.type]?.equals($0.type) ?? false }) {

@@ -37,12 +37,18 @@ struct DeviceRegistry {
     /// address.
     ///
     /// A token belongs to the last device that registered it, for example after a phone changed hands.
-    mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) {
+    ///
+    /// - Returns: Whether the device is the first one of its app that registered with a transport that the pipeline does
+    ///   not have.
+    @discardableResult
+    mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) -> Bool {
         try checkRoom(for: registration.device)
         unregister(registration.device)
+        let knownApps = registeredApps.count
         let device = device(registration, at: time)
         if let former = byAddress.update(with: AddressedDevice(device: device)) { removeFromUser(former.device) }
         byUser.update(with: (byUser.remove(.one(device)) ?? .several([])).inserting(device))
+        return !device.hasTransport && registeredApps.count > knownApps
     }
 
     /// Makes a device without registering it.

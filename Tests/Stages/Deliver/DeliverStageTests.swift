@@ -114,6 +114,18 @@ import Time
         #expect(harness.deliveries.map(\.transport) == ["hook"])
     }
 
+    @Test func `the operator is told of a transport that the pipeline does not have, once for each app`() throws {
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac", transport: "anps"), register("phone", transport: "anps"), register("pad"))
+        let app = "anps: iCloud.Notes development com.example.Notes: "
+        #expect(
+            harness.operatorMessages == [
+                "\(app)the pipeline has no such transport, but device mac registered with it; did you mean \"apns\"?"
+            ])
+        try harness.feed(register("mac", transport: "anps", topic: "com.example.Other"))
+        #expect(harness.operatorMessages.count == 2)
+    }
+
     @Test func `an outcome is recorded when its answer comes, independently of earlier pushes`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), register("phone"), push(), push())

@@ -84,6 +84,7 @@ final class StageOutlet {
             out.removeRejections()
             guard out.count > 0 || evenIfEmpty else {
                 room.noteRoom()
+                tellOperator(&out)
                 return .unneeded
             }
             try deadLetters.makeDurable()
@@ -116,8 +117,12 @@ final class StageOutlet {
             try server.publish(first: first, count: out.count, now: now, body: out.lines)
         }
         eventsOut += UInt64(out.count)
-        for line in out.operatorLines { StandardError.write("\(stage): \(line)") }
+        tellOperator(&out)
         out.removeEvents()
+    }
+
+    private func tellOperator(_ out: inout Outbox) {
+        for line in out.takeOperatorLines() { StandardError.write("\(stage): \(line)") }
     }
 
     /// Shows consumers the batches that have become durable.
