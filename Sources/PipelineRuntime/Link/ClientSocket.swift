@@ -1,3 +1,4 @@
+import Glibc
 import ZeroMQ
 
 /// The keys of the connecting side.
@@ -52,8 +53,14 @@ package final class ClientSocket: MessageSocket {
 
     package var lastEndpoint: String { socket.lastEndpoint }
 
+    /// Fails at once if this process may not connect to the endpoint's socket file. libzmq would try again for ever.
     package func connect(_ endpoint: String) throws(ZMQError) {
         self.endpoint = endpoint
+        if let path = SocketFiles.forbiddenPath(of: endpoint) {
+            throw ZMQError(
+                code: EACCES, operation: "connect", endpoint: endpoint,
+                detail: "no permission to connect to \(path); run as the user who runs the stage, or set `data.mode`")
+        }
         if let keys { try socket.useCurveClient(keys.own, serverKey: keys.servers[server]) }
         try socket.connect(endpoint)
     }

@@ -68,6 +68,7 @@ extension ToolFailure {
         switch error.code {
         case EADDRINUSE, EADDRNOTAVAIL, ENODEV: .unavailable
         case EINVAL, EPROTONOSUPPORT, ENAMETOOLONG: .configuration
+        case EACCES where error.operation == "connect": .noPermission
         default: .inputOutput
         }
     }

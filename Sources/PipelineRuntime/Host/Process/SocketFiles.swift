@@ -18,6 +18,14 @@ package enum SocketFiles {
         endpoint.hasPrefix("ipc://") ? String(endpoint.dropFirst("ipc://".count)) : nil
     }
 
+    /// The path of the socket file to which this process may not connect; nil for another endpoint, and if there is no
+    /// such file.
+    static func forbiddenPath(of endpoint: String) -> String? {
+        guard let path = path(of: endpoint) else { return nil }
+        // unix(7): connecting to a socket file requires write permission.
+        return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno == EACCES ? path : nil
+    }
+
     /// Whether a process serves an `ipc://` endpoint. A file that a killed process left behind is not served.
     static func isServed(_ endpoint: String) -> Bool {
         guard let path = path(of: endpoint).map({ Array($0.utf8) }) else { return false }
