@@ -29,7 +29,11 @@ extension Member {
         (.zoneID, "A zone's name and owner."),
         (.zoneName, "The name of a zone within its database."),
         (.ownerRecordName, "The user who owns a zone."),
-        (.fields, "The fields of a record, by name."),
+        (
+            .fields,
+            "The fields of a record, by name. A match or notification has only those that the notification info names: "
+                + "the localization arguments and, unless the record was deleted, the `desiredKeys`."
+        ),
         (.value, "The value of a field."),
         (.action, "What a reference does when its target is deleted or missing."),
         (.before, "The fields that a record had before its change."),
