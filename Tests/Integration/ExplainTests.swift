@@ -161,7 +161,7 @@ import Testing
         let pipeline = try await Self.run([
             Self.register("mac"), Self.register("gone"), Self.unregister("gone"), Self.register("old", token: "t"),
             Self.register("new", of: "_b", token: "t"), Self.save("s"), Self.note("n1", origin: "mac"),
-            Self.register("late"),
+            Self.register("late"), Self.unregister("ghost"),
         ])
         func code(_ device: String) throws -> ExplanationCode {
             let answer = try Self.answer(7, user: "_a", device: device, in: pipeline)
@@ -172,6 +172,9 @@ import Testing
         #expect(try code("gone") == .deviceUnregistered)
         #expect(try code("old") == .deviceReplaced)
         #expect(try code("late") == .deviceNotRegisteredYet)
+        #expect(try code("ghost") == .deviceNone)
+        let ghost = try Self.answer(7, user: "_a", device: "ghost", in: pipeline)
+        #expect(ghost.verdict == "not pushed to ghost: ghost was never registered")
         let other = try Self.answer(7, user: "_b", in: pipeline)
         #expect(other.reason.code == .subscriptionNone)
     }

@@ -1,3 +1,4 @@
+import EventLog
 import Events
 import JSON
 import PipelineKit
@@ -49,7 +50,9 @@ package struct DeviceHistory {
 
     private func state(at moment: Instant, in log: String, _ finder: any EventFinder) throws -> Explanation {
         guard let last = entries.last(where: { $0.now <= moment }) else {
-            let first = entries.first { $0.address != nil }?.sequence ?? 0
+            guard let first = entries.first(where: { $0.address != nil })?.sequence else {
+                return try neverRegistered(in: log)
+            }
             return explanation(.deviceNotRegisteredYet, "\(name) was first registered at change \(first)", first)
         }
         guard let address = last.address else {
@@ -63,6 +66,13 @@ package struct DeviceHistory {
                 newer.entry.sequence)
         }
         return explanation(.deviceRegistered, "\(name) was registered at change \(last.sequence)", last.sequence)
+    }
+
+    /// The log contains unregistrations of the device, but no registration.
+    private func neverRegistered(in log: String) throws -> Explanation {
+        let isTrimmed = try EventLogs.summary(directory: log).firstSequence > 1
+        let text = isTrimmed ? "was registered before the first change in the log, or never" : "was never registered"
+        return explanation(.deviceNone, "\(name) \(text)", entries.first?.sequence ?? 0)
     }
 
     private func replacement(
