@@ -179,6 +179,23 @@ import Testing
         #expect(other.reason.code == .subscriptionNone)
     }
 
+    @Test(
+        .enabled(if: Python.hasZeroMQ, "\(Python.missing)"),
+        arguments: [
+            ("device.register", "coalesce", "plugin did not pass on the registration of mac"),
+            ("subscription.save", "match", "the plugin stage plugin before match may have dropped or changed an event"),
+            ("record.save", "match", "the plugin stage plugin before match"),
+        ])
+    func `an answer names the plugin that dropped an event`(type: String, stage: String, text: String) async throws {
+        let folder = try Folder()
+        let pipeline = try VirtualPipeline(ReformattingPlugin.pipeline(dropping: type, before: stage, in: folder))
+        let commands = [Self.register("mac"), Self.save("s"), Self.note("n1")]
+        try await pipeline.run(commands, batchSizes: [], drains: true)
+        let answer = try Self.answer(3, user: "_a", device: "mac", in: pipeline)
+        #expect(!answer.isPushed && answer.verdict.contains(text), "\(answer.verdict)")
+        if stage == "coalesce" { #expect(answer.reason.code == .stageDropped) }
+    }
+
     @Test func `an explanation treats names that look alike as different names`() async throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         let pipeline = try await Self.run([

@@ -17,6 +17,7 @@ package struct DeviceHistory {
     package private(set) var entries: [Entry] = []
 
     var name: ExactText { key.device }
+    var hasRegistration: Bool { entries.contains { $0.address != nil } }
 
     /// The devices with the given user and name, in the order of their first events. Nil stands for any user or any
     /// name.
@@ -41,10 +42,14 @@ package struct DeviceHistory {
 
     /// The device's state at the time of a push that has no outcome for the device.
     ///
-    /// A registration with the same time as the push came after the push; otherwise there would be an outcome.
-    func state(atPush moment: Instant, in log: String, _ finder: any EventFinder) throws -> Explanation {
+    /// Of the registrations with the same time as the push, those before its change came before the push. The others
+    /// came after the push; otherwise there would be an outcome.
+    func state(
+        atPush moment: Instant, of change: UInt64, in log: String, _ finder: any EventFinder
+    ) throws -> Explanation {
         let state = try state(at: moment, in: log, finder)
-        guard state.code == .deviceRegistered else { return state }
+        let last = entries.last { $0.now <= moment }?.sequence ?? 0
+        guard state.code == .deviceRegistered, last > change else { return state }
         return try self.state(at: Instant(microseconds: moment.microseconds - 1), in: log, finder)
     }
 

@@ -1,3 +1,4 @@
+import EventLog
 import Events
 import JSON
 import PipelineKit
@@ -45,14 +46,15 @@ package struct ExplainedAnswer {
             : MatchReason(
                 change: change, logs: logs, finder: finder, user: subject.user, subscriptionID: subject.subscriptionID
             ).explanations()
-        let joined = ExplainedAnswer.join(rules, flows, isPending)
+        let joined = ExplainedAnswer.join(rules, flows, isPending, logs)
         explanations = joined
         if let letter {
             explanations.insert(letter, at: 0)
         } else if recorded.isUnwatched {
             explanations.append(Explanation(.matches, .changeUnmatched, "no subscription of any user watched it"))
         }
-        let unmatched = letter ?? ExplainedAnswer.unmatched(joined, subject, isPending)
+        let unmatched =
+            letter ?? (isPending ? ExplainedAnswer.pending(logs) : ExplainedAnswer.unmatched(joined, subject))
         reason = unmatched
         try explainDevices(flows, unmatched, in: logs, finder)
     }
@@ -70,30 +72,30 @@ package struct ExplainedAnswer {
 extension ExplainedAnswer {
     /// Joins the rules' explanation of each subscription with its recorded flow.
     private static func join(
-        _ rules: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool
+        _ rules: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool, _ logs: RecordedLogs
     ) -> [Explanation] {
         var rest = Dictionary(flows.map { ($0.identity, $0) }) { first, _ in first }
         let joined = rules.map { explanation in
             guard let flow = rest.removeValue(forKey: explanation.identity) else {
-                return isPending ? explanation : expected(explanation)
+                return isPending ? explanation : expected(explanation, logs)
             }
-            return adding(flow, to: explanation)
+            return adding(flow, to: explanation, logs)
         }
-        return joined + flows.filter { rest[$0.identity] != nil }.map { adding($0, to: unexpected($0)) }
+        return joined + flows.filter { rest[$0.identity] != nil }.map { adding($0, to: unexpected($0, logs), logs) }
     }
 
     /// Notes a match that the rules expect and the log does not contain.
-    private static func expected(_ explanation: Explanation) -> Explanation {
+    private static func expected(_ explanation: Explanation, _ logs: RecordedLogs) -> Explanation {
         guard explanation.code == .subscriptionMatched else { return explanation }
         var differing = explanation
         differing.parts.append(
-            Explanation(.matches, .replayDiffers, "it matches by today's rules, but the log contains no match for it"))
+            logs.difference(.matches, "it matches by today's rules, but the log contains no match for it"))
         return differing
     }
 
-    private static func unexpected(_ flow: RecordedFlow) -> Explanation {
-        Explanation(
-            .matches, .replayDiffers,
+    private static func unexpected(_ flow: RecordedFlow, _ logs: RecordedLogs) -> Explanation {
+        logs.difference(
+            .matches,
             "the log contains a match for \"\(flow.subscriptionID)\" of \(flow.user), but it does not match by today's rules",
             [
                 .init(Member.subscriptionID.description, flow.subscriptionID.string),
@@ -101,20 +103,26 @@ extension ExplainedAnswer {
             ])
     }
 
-    private static func adding(_ flow: RecordedFlow, to explanation: Explanation) -> Explanation {
+    private static func adding(
+        _ flow: RecordedFlow, to explanation: Explanation, _ logs: RecordedLogs
+    ) -> Explanation {
         var joined = explanation
         if explanation.code != .subscriptionMatched, explanation.code != .replayDiffers {
-            joined.parts.append(unexpected(flow))
+            joined.parts.append(unexpected(flow, logs))
         }
         joined.parts += flow.steps + [flow.end].compactMap { $0 }
         return joined
     }
 
+    private static func pending(_ logs: RecordedLogs) -> Explanation {
+        let cause = logs.pluginsText(before: .matches).map { ", or \($0) dropped it" } ?? ""
+        return Explanation(.matches, .outcomePending, "match has not processed the change yet" + cause)
+    }
+
     /// Sums up why no subscription matched.
     private static func unmatched(
-        _ explanations: [Explanation], _ subject: ResolvedSubject, _ isPending: Bool
+        _ explanations: [Explanation], _ subject: ResolvedSubject
     ) -> Explanation {
-        if isPending { return Explanation(.matches, .outcomePending, "match has not processed the change yet") }
         guard explanations.count == 1, let only = explanations.first else {
             return Explanation(
                 .matches, .subscriptionNotMatched,
@@ -124,6 +132,24 @@ extension ExplainedAnswer {
         guard only.code == .subscriptionNotMatched else { return only }
         let failed = only.parts.first { ExplanationPrinter.mark(of: $0.code) == .bad }
         return Explanation(.matches, failed?.code ?? only.code, only.text, failed?.details ?? [])
+    }
+}
+
+extension RecordedLogs {
+    /// A difference between a log and the rules. The rules are applied to the log of changes, so plugins on the way may
+    /// be the cause.
+    fileprivate func difference(
+        _ log: LogKind, _ text: String, _ details: [Explanation.Detail] = []
+    ) -> Explanation {
+        let cause = pluginsText(before: log).map { "; \($0) may have dropped or changed an event" } ?? ""
+        return Explanation(log, .replayDiffers, text + cause, details)
+    }
+
+    /// Names the plugins before a log's stage; nil if there are none.
+    fileprivate func pluginsText(before log: LogKind) -> String? {
+        let names = plugins(before: log).map(\.name)
+        guard !names.isEmpty else { return nil }
+        return "the plugin stage\(names.count > 1 ? "s" : "") \(names.joined(separator: " and ")) before \(log.stage)"
     }
 }
 
@@ -149,18 +175,15 @@ extension ExplainedAnswer {
         _ flows: [RecordedFlow], _ unmatched: Explanation, in logs: RecordedLogs, _ finder: any EventFinder
     ) throws {
         let place = try change.event.withJSON { ($0[.container]?.exact, $0[.environment]?.exact) }
-        let log = logs.log(of: logs.path[0])
         let known = subject.devices.filter { ($0.key.user.container, $0.key.user.environment) == place }
         let outcomes = Dictionary(grouping: flows.flatMap(\.outcomes).filter { $0.device != nil }) { $0.device ?? "" }
         let names = subject.device.map { [$0] } ?? Set(known.map(\.name) + outcomes.keys).sorted()
         let moment = flows.compactMap(\.pushedAt).last ?? change.event.now
         for name in names {
             let own = outcomes[name] ?? []
-            let state =
-                try flows.isEmpty || !own.isEmpty
-                ? nil : known.first { $0.name == name }?.state(atPush: moment, in: log, finder)
-            let retired = state?.code == .deviceRegistered ? try retirement(of: name, by: moment, in: logs) : nil
-            let answer = device(name, retired ?? state, own, flows, unmatched)
+            let history = flows.isEmpty || !own.isEmpty ? nil : known.first { $0.name == name }
+            let answer = device(
+                name, try history.map { try absence(of: $0, atPush: moment, in: logs, finder) }, own, flows, unmatched)
             devices.append(answer)
             if own.isEmpty, !flows.isEmpty, answer.reason.stage == LogKind.outcomes.stage {
                 explanations.append(answer.reason)
@@ -170,7 +193,7 @@ extension ExplainedAnswer {
     }
 
     private func device(
-        _ name: ExactText, _ state: Explanation?, _ outcomes: [RecordedOutcome], _ flows: [RecordedFlow],
+        _ name: ExactText, _ absence: Explanation?, _ outcomes: [RecordedOutcome], _ flows: [RecordedFlow],
         _ unmatched: Explanation
     ) -> Device {
         if let accepted = outcomes.first(where: \.isAccepted) {
@@ -184,8 +207,17 @@ extension ExplainedAnswer {
         let none = Explanation(
             .outcomes, .deviceNone,
             "\(subject.user) had no device \(name) in the container and environment of the change")
-        let reason = state.map { $0.code == .deviceRegistered ? missing(name) : $0 } ?? none
-        return Device(name: name, isPushed: false, reason: reason)
+        return Device(name: name, isPushed: false, reason: absence ?? none)
+    }
+
+    /// Why a device of the user has no outcome for a push.
+    private func absence(
+        of device: DeviceHistory, atPush moment: Instant, in logs: RecordedLogs, _ finder: any EventFinder
+    ) throws -> Explanation {
+        let state = try device.state(
+            atPush: moment, of: change.sequence, in: logs.log(of: logs.path[0]), finder)
+        guard state.code == .deviceRegistered else { return state }
+        return try retirement(of: device.name, by: moment, in: logs) ?? missing(device, in: logs, finder)
     }
 
     /// The newest retirement of a device up to a time; nil if deliver had not retired the device.
@@ -207,11 +239,23 @@ extension ExplainedAnswer {
         return found
     }
 
-    private func missing(_ name: ExactText) -> Explanation {
-        Explanation(
-            .outcomes, .replayDiffers,
-            "\(name) was registered when the push came, but the log contains no outcome for this device",
-            [.init("device", name.string)])
+    private func missing(
+        _ device: DeviceHistory, in logs: RecordedLogs, _ finder: any EventFinder
+    ) throws -> Explanation {
+        let details: [Explanation.Detail] = [.init("device", device.name.string)]
+        for stage in logs.plugins(before: .outcomes) {
+            guard let log = logs.existingLog(of: stage), try EventLogs.summary(directory: log).firstSequence == 1
+            else { continue }
+            let passed = try DeviceHistory.all(in: log, user: subject.user, device: device.name, finder)
+            if passed.contains(where: { $0.key == device.key && $0.hasRegistration }) { continue }
+            return Explanation(
+                .outcomes, .stageDropped, "\(stage.name) did not pass on the registration of \(device.name)",
+                details + [.init("stage", stage.name)])
+        }
+        return logs.difference(
+            .outcomes,
+            "\(device.name) was registered when the push came, but the log contains no outcome for this device",
+            details)
     }
 
     private func verdict(_ flows: [RecordedFlow], _ unmatched: Explanation) -> Explanation {

@@ -49,6 +49,7 @@ struct RecordedFlows {
             (flows, isPending, isUnwatched) = ([], true, false)
             return
         }
+        let last = try logs.lastInput(of: stage, from: change)
         var isWatched = false
         var matches: [LoggedEvent] = []
         let isProcessed = try LogScan.events(
@@ -62,8 +63,8 @@ struct RecordedFlows {
                 subscriptionID.map({ event.json[.subscriptionID]?.equals($0.string) ?? false }) ?? true
             else { return }
             matches.append(event.copied)
-        } isEnough: {
-            $0.reaches(change.sequence)
+        } isEnough: { header in
+            last.map(header.reaches) ?? false
         }
         var trail = NotificationTrail(try matches.map { try RecordedFlow($0, user) }, change.sequence, user, logs)
         try trail.run(after: stage)

@@ -102,6 +102,16 @@ package struct LogScan: EventFinder {
 }
 
 extension LogScan {
+    /// The first batch from a time on by whose end the log's stage has processed an event of its upstream log; nil if
+    /// there is no such batch.
+    static func batch(in log: String, from now: Instant, reaching sequence: UInt64) throws -> BatchHeader? {
+        let reader = try EventLogReader(directory: log, from: .time(now))
+        while let header = try reader.nextHeader() {
+            if header.reaches(sequence) { return header }
+        }
+        return nil
+    }
+
     /// The sequence of the first event at or after a time; the next free sequence if there is no such event.
     static func firstSequence(in log: String, notBefore now: Instant) throws -> UInt64 {
         let reader = try EventLogReader(directory: log, from: .time(now))

@@ -48,6 +48,26 @@ package struct RecordedLogs {
 
     func stage(writing log: LogKind) -> PipelineStage? { path.first { $0.writes == log } }
 
+    /// The stages before the stage that writes a log, as far as they may drop or change any event: programs, and stages
+    /// that write none of Belfry's logs.
+    func plugins(before log: LogKind) -> [PipelineStage] {
+        path.prefix { $0.writes != log }.dropFirst().filter { $0.writes == nil || !$0.command.isEmpty }
+    }
+
+    /// The last of the events that a stage reads and to which a change led; nil if a stage before it has not processed
+    /// the change. A stage that reads the log of changes reads the change itself.
+    func lastInput(of stage: PipelineStage, from change: ExplainedChange) throws -> UInt64? {
+        var sequence = change.sequence
+        for earlier in path.prefix(while: { $0.name != stage.name }).dropFirst() {
+            let batch = try existingLog(of: earlier).flatMap {
+                try LogScan.batch(in: $0, from: change.event.now, reaching: sequence)
+            }
+            guard let batch else { return nil }
+            sequence = batch.lastSequence
+        }
+        return sequence
+    }
+
     func context(of stage: PipelineStage) throws -> StageContext {
         let own = try EventLogs.summary(directory: log(of: stage)).identity
         let upstream = file.upstream(of: stage) ?? stage

@@ -77,7 +77,8 @@ extension ExplanationCode {
         case .changeRefused: "Match could not use the change and set it aside as a dead letter."
         case .changeUnmatched: "No user has a subscription that watched the change; match counted it."
         case .eventDeadLetter: "A later stage could not use an event that the change led to, and set it aside."
-        case .stageDropped: "A stage on the way did not pass on an event that the change led to."
+        case .stageDropped:
+            "A stage on the way did not pass on an event that the change led to, or the registration of the device."
         case .subscriptionMatched: "The subscription watched the change."
         case .subscriptionNotMatched: "The subscription did not watch the change; its parts say which check failed."
         case .subscriptionNone: "There was no such subscription when the change came, and it was never saved."
@@ -132,7 +133,8 @@ extension ExplanationCode {
         case .pushExpired: "The push's `apns-expiration` passed before the transport accepted the push."
         case .pushSuperseded: "A newer push with the same collapse ID came for the device while this one waited."
         case .outcomePending: "A stage has not processed the event yet."
-        case .replayDiffers: "The log differs from what the same rules give now."
+        case .replayDiffers:
+            "The log differs from what the same rules give now, or a plugin stage that the text names changed an event."
         }
     }
 }

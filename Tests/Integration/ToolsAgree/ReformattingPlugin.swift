@@ -25,6 +25,29 @@ enum ReformattingPlugin {
             """, file: "reformatted.yaml", registry: .builtIns)
     }
 
+    /// A pipeline with the stage `plugin`, which drops all events of a type.
+    ///
+    /// - Parameters:
+    ///   - stage: The stage before which the plugin stands: match or coalesce.
+    ///   - folder: The folder to which the plugin's program is written.
+    static func pipeline(dropping type: String, before stage: String, in folder: Folder) throws -> PipelineFile {
+        let program = try folder.write(program, to: "reformat.py")
+        let upstreams = ["match": "ingest", "coalesce": "match"]
+        func upstream(of reader: String) -> String { reader == stage ? "plugin" : upstreams[reader] ?? "" }
+        return try PipelineFile.parse(
+            """
+            pipeline: dropping
+            data: \(folder.path)
+            stages:
+              ingest: {}
+              plugin: {from: \(upstreams[stage] ?? ""), command: [\(Python.program), \(program), \(type), "0"]}
+              match: {from: \(upstream(of: "match"))}
+              coalesce: {from: \(upstream(of: "coalesce")), window: 1s}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            """, file: "dropping.yaml", registry: .builtIns)
+    }
+
     /// Drops every n-th event of a type, or all events of the type if n is 0.
     private static let program = """
         import json, os, sys, zmq
