@@ -51,17 +51,17 @@ package enum Tool {
                 try command.run()
             }
             return ToolStatus.success.rawValue
-        } catch OutputError.closed {
-            throw .closed
         } catch {
             return try explain(error, of: type)
         }
     }
 
-    /// Reports why a command ended.
+    /// Reports why a command ended, or prints the help or the version that was asked for.
     ///
     /// - Returns: The exit status.
+    /// - Throws: `OutputError.closed` if the reader of standard output has gone.
     private static func explain(_ error: any Error, of type: (some ParsableCommand).Type) throws(OutputError) -> Int32 {
+        if error as? OutputError == .closed { throw .closed }
         if let failure = ToolFailure(explaining: error) {
             if !failure.message.isEmpty { StandardError.write(failure.message) }
             return failure.status.rawValue
@@ -74,8 +74,13 @@ package enum Tool {
         }
         // The message is empty if the command has already reported why it ended.
         let message = type.fullMessage(for: error)
-        if !message.isEmpty {
-            if code == .success { try StandardOutput.write(line: message) } else { StandardError.write(message) }
+        guard !message.isEmpty else { return code.rawValue }
+        guard code == .success else {
+            StandardError.write(message)
+            return code.rawValue
+        }
+        do throws(OutputError) { try StandardOutput.write(line: message) } catch {
+            return try explain(error, of: type)
         }
         return code.rawValue
     }
