@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import PipelineKit
 import PipelineRuntime
 
 /// Runs the programs of Belfry. Each program's `main.swift` calls one of these functions.
@@ -43,6 +44,7 @@ package enum Tool {
         of type: Command.Type, _ arguments: [String], releaseHangup: () -> Void = {}
     ) async throws(OutputError) -> Int32 {
         do {
+            try type.checkHelp(arguments)
             var command = try type.parseAsRoot(arguments)
             if !(command is any ReloadsOnHangup) { releaseHangup() }
             if var command = command as? any AsyncParsableCommand {
@@ -99,6 +101,23 @@ package enum Tool {
         signal(SIGPIPE, SIG_DFL)
         raise(SIGPIPE)
         exit(ToolStatus.inputOutput.rawValue)
+    }
+}
+
+extension ParsableCommand {
+    /// Refuses `help` with a name that is no command. The argument parser would show the help of the command before it.
+    fileprivate static func checkHelp(_ arguments: [String]) throws(ValidationError) {
+        guard arguments.first == "help" else { return }
+        var command: any ParsableCommand.Type = self
+        for name in arguments.drop(while: { $0 == "help" }) where !name.hasPrefix("-") {
+            let subcommand = command.configuration.subcommands.first {
+                $0._commandName == name || $0.configuration.aliases.contains(name)
+            }
+            guard let subcommand else {
+                throw ValidationError("'\(command._commandName)' has no command '\(name.printable)'")
+            }
+            command = subcommand
+        }
     }
 }
 

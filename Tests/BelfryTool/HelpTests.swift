@@ -11,6 +11,15 @@ struct HelpTests {
         #expect(try await status(arguments) == ToolStatus.success.rawValue)
     }
 
+    @Test func `help for an unknown command is a usage error`() async throws {
+        for arguments in [["nix"], ["log", "nix"], ["validate", "nix"]] {
+            #expect(try await status(["help"] + arguments) == ToolStatus.usage.rawValue, "\(arguments)")
+        }
+        for arguments in [["log", "show"], ["keys", "make"], ["help"], ["-h"], ["validate", "--help"]] {
+            #expect(try await status(["help"] + arguments) == ToolStatus.success.rawValue, "\(arguments)")
+        }
+    }
+
     private func status(_ arguments: [String], output: String = "/dev/null") async throws -> Int32 {
         let (output, errors) = (open(output, O_WRONLY | O_CLOEXEC), open("/dev/null", O_WRONLY | O_CLOEXEC))
         defer { for descriptor in [output, errors] { close(descriptor) } }
