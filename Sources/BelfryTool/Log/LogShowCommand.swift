@@ -10,7 +10,8 @@ struct LogShowCommand: ParsableCommand {
         commandName: "show",
         abstract: "Prints a log's events.",
         discussion: """
-            Prints one line for each event: for people on a terminal, otherwise {"sequence":17,"now":"...","event":{...}}.
+            Prints one line for each event: for people on a terminal, otherwise {"sequence":17,"now":"...","event":{...}}. \
+            Exits with 1 if it finds no event.
 
               belfry log show changes -p Pipelines/quickstart.yaml
               belfry log show matches -p Pipelines/quickstart.yaml --from 100 --limit 20
@@ -66,7 +67,7 @@ struct LogShowCommand: ParsableCommand {
                     + "use --from \(first)")
         }
         if from == nil, let gap = try AbsentLogs.gap(ofLogAt: directory) { throw gap }
-        if show.printed == 0 { StandardError.write(try LogShowCommand.textIfNothingMatched(in: directory)) }
+        if show.printed == 0 { throw ToolFailure(.no, try LogShowCommand.textIfNothingMatched(in: directory)) }
     }
 
     private static func textIfNothingMatched(in directory: String) throws -> String {
