@@ -73,6 +73,19 @@ struct TapCommandTests {
         _ = await second.result()
     }
 
+    @Test func `a tap that begins after the end of the log is refused with the last sequence`() async throws {
+        let notes = try Notes()
+        let ingest = try Program(
+            "belfry-ingest", ["--pipeline", notes.pipeline, try notes.write(Notes.phone(), to: "first")])
+        await ingest.waitForMessage("2 lines sent")
+        let result = try await Program.run("belfry", ["tap", "ingest", "-p", notes.pipeline, "--from", "9999999"])
+        #expect(result.status == 66 && !result.errors.contains("after"), "\(result)")
+        #expect(
+            result.errors.hasPrefix("ingest: there is no event 9999999 yet: log changes ends with 2; use --from 3 or "))
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
     @Test func `a stage that does not run is unavailable`() async throws {
         let notes = try Notes()
         let result = try await Program.run("belfry", ["tap", "match", "-p", notes.pipeline, "--timeout", "0.3"])

@@ -15,11 +15,8 @@ struct Tap: Sendable {
         let printer = EventPrinter.standard(eventsOnly: eventsOnly)
         var state = State(start: start, eventsLeft: limit)
         while state.eventsLeft > 0 {
-            do { try follow(printer, &state) } catch LinkError.refused(_, "link.after", let reason) where start == .end
-            {
-                // The stage lost events that were not durable, so the log is shorter now.
-                StandardError.write("\(plan.stage): \(reason); continuing at the log's end")
-                state.start = .end
+            do { try follow(printer, &state) } catch LinkError.refused(_, "link.after", _) {
+                state.start = try startAtEnd(insteadOf: state.start)
             } catch LinkError.refused(_, "link.gone", _) {
                 // Retention removed events; firstSequence(from:) finds the new beginning.
                 continue
@@ -72,6 +69,22 @@ struct Tap: Sendable {
             if let refusal = try probe.refusal(onlyIfCertain: true) { throw refusal }
         }
         throw try probe.refusal(onlyIfCertain: false) ?? LinkError.silent(endpoint: plan.bind, waited: timeout)
+    }
+
+    /// The start after the stage has refused one because its log is shorter.
+    ///
+    /// - Throws: ``ToolFailure`` with status 66 if the user gave the refused start.
+    private func startAtEnd(insteadOf refused: TapStart) throws -> TapStart {
+        let health = try askHealth()
+        if case .sequence(let sequence) = refused, refused == start {
+            throw ToolFailure(
+                .noInput,
+                "\(plan.stage): there is no event \(sequence) yet: log \(health.log) ends with \(health.last); use --from "
+                    + "\(health.last + 1) or --from end for new events")
+        }
+        // The stage lost events that were not durable, so the log is shorter now.
+        StandardError.write("\(plan.stage): log \(health.log) ends with \(health.last); continuing at the log's end")
+        return .end
     }
 
     /// The sequence of the first event to print. If retention removed that event, the first sequence that the log still
