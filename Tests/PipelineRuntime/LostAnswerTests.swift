@@ -1,11 +1,8 @@
 import PipelineKit
 import PipelineRuntime
 import StageTool
-import Synchronization
 import TestSupport
 import Testing
-import Time
-import ZeroMQ
 
 /// A producer whose door restarted after it had accepted or refused some lines, and before it answered them.
 @Suite(.timeLimit(.minutes(1))) struct LostAnswerTests {
@@ -52,7 +49,7 @@ import ZeroMQ
     @Test func `send reports how many lines were refused without an answer`() async throws {
         let folder = try Folder()
         let input = try folder.write((1...6).map { "{\"n\":\($0)}\n" }.joined(), to: "notes.ndjson")
-        let (totals, complaints) = try await Self.answering { door in
+        let (totals, complaints) = try await FakeDoor.answering { door in
             try door.welcome(after: 0, refused: 0)
             try door.waitFor("produce", containing: #""first":1"#)
             try door.send(
@@ -77,7 +74,7 @@ import ZeroMQ
     @Test func `a sender that stops before the door has counted refused lines says so`() async throws {
         let folder = try Folder()
         let input = try folder.write((1...6).map { "{\"n\":\($0)}\n" }.joined(), to: "notes.ndjson")
-        let reports = try await Self.answering { door in
+        let reports = try await FakeDoor.answering { door in
             try door.welcome(after: 0, refused: 0)
             try door.waitFor("produce", containing: #""first":1"#)
             try door.send(
@@ -96,7 +93,7 @@ import ZeroMQ
     ///
     /// - Returns: What the producer reported, in order.
     private static func reports(_ script: @escaping @Sendable (FakeDoor) throws -> Void) async throws -> [String] {
-        try await answering(script) { producer in
+        try await FakeDoor.answering(script) { producer in
             var reports: [String] = []
             producer.onAnswer = { answer in
                 let refusals = answer.refusals.map { " \($0.code) in line \($0.line)" }.joined()
@@ -109,60 +106,4 @@ import ZeroMQ
             return reports + ["refused without an answer: \(producer.refusedWithoutAnswer.map(String.init) ?? "?")"]
         }
     }
-
-    /// Runs `body` with a producer whose door answers its first `hello`, and everything after it, as `script` says.
-    private static func answering<Result: Sendable>(
-        _ script: @escaping @Sendable (FakeDoor) throws -> Void,
-        to body: @escaping @Sendable (Producer) throws -> Result
-    ) async throws -> Result {
-        let context = try HostContext()
-        let endpoint = "inproc://door"
-        let isDone = Atomic(false)
-        async let answering: Void = SocketThread.run(name: "door") {
-            let door = try FakeDoor(endpoint, context.zmq)
-            try door.waitFor("hello")
-            try script(door)
-            try door.wait { isDone.load(ordering: .relaxed) }
-        }
-        let result = try await SocketThread.run(name: "producer") {
-            defer { isDone.store(true, ordering: .relaxed) }
-            return try body(
-                try Producer(
-                    try ZMQSocket(context.zmq, .dealer), endpoint: endpoint, name: "p", secret: Peer.secret))
-        }
-        try await answering
-        return result
-    }
-}
-
-/// A ROUTER in place of an ingest stage's door. Belongs to one thread.
-private final class FakeDoor {
-    private let peer: Peer
-    private var producer: [UInt8] = []
-
-    init(_ endpoint: String, _ context: ZMQContext) throws {
-        peer = try Peer(context, .router)
-        try peer.socket.bind(endpoint)
-    }
-
-    /// Waits for a frame of this type that contains `part`.
-    func waitFor(_ type: String, containing part: String = "") throws {
-        while true {
-            let frames = try peer.receive()
-            producer = frames[0]
-            let text = String(decoding: frames[1], as: UTF8.self)
-            if text.hasPrefix(#"{"type":"\#(type)""#), part.isEmpty || text.contains(part) { return }
-        }
-    }
-
-    func send(_ text: String) throws { try peer.send(producer, Array(text: text)) }
-
-    func welcome(after: UInt64, refused: UInt64) throws {
-        let identity = LogIdentity(seed: "fake", name: "changes")
-        try peer.send(
-            producer, LinkFrame.welcome(log: "changes", identity: identity, last: 4, after: after, refused: refused))
-    }
-
-    /// Keeps the socket open until `isDone` returns true.
-    func wait(until isDone: () -> Bool) throws { try peer.wait(until: isDone) }
 }

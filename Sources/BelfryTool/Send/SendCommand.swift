@@ -10,9 +10,10 @@ struct SendCommand: AsyncParsableCommand {
         abstract: "Sends commands to a running ingest.",
         discussion: """
             Sends each line at once. Ingest acknowledges a line when it is durable. A refused line is reported as \
-            FILE:LINE: path: reason (code); the other lines are accepted. Empty lines are skipped, but counted in \
-            LINE. For each saved subscription it prints warnings, and the event of the changes log from which the \
-            subscription is active; in a pipe as \
+            FILE:LINE: path: reason (code); the other lines are accepted. A terminal shows the first 20 refused \
+            lines; a file or a pipe gets all of them. Empty lines are skipped, but counted in LINE. For each \
+            saved subscription it prints warnings, and the event of the changes log from which the subscription is \
+            active; in a pipe as \
             {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
 
             Exits with 65 if a line was refused, with 69 if the door does not answer within --timeout (with --wait it keeps \

@@ -31,6 +31,9 @@ package final class LineSender {
     private let reader: LineReader
     /// Gets each message about refused lines, lost answers and warnings.
     private let reportLine: (String) -> Void
+    /// How many refusals are reported; the others are only counted. Nil: all.
+    private let refusalsMax: Int?
+    private var refusals = 0
     /// The sent lines. After an answer, the spans before the last answered line are removed.
     private var spans: [LineSpan] = []
     /// The number that the door will give the next line that is sent.
@@ -57,18 +60,28 @@ package final class LineSender {
     /// Called for each saved subscription, in order. The sender itself reports the warnings.
     package var onSaved: (Saved) -> Void = { _ in }
 
-    package convenience init(_ producer: Producer, _ sources: [InputSource], reportLine: @escaping (String) -> Void) {
-        self.init(producer, LineReader(sources), reportLine: reportLine)
+    package convenience init(
+        _ producer: Producer, _ sources: [InputSource], refusalsMax: Int? = LineSender.refusalsMax,
+        reportLine: @escaping (String) -> Void
+    ) {
+        self.init(producer, LineReader(sources), refusalsMax: refusalsMax, reportLine: reportLine)
     }
 
-    package init(_ producer: Producer, _ reader: LineReader, reportLine: @escaping (String) -> Void) {
+    package init(
+        _ producer: Producer, _ reader: LineReader, refusalsMax: Int? = LineSender.refusalsMax,
+        reportLine: @escaping (String) -> Void
+    ) {
         self.producer = producer
         self.reader = reader
+        self.refusalsMax = refusalsMax
         self.reportLine = reportLine
         producer.onAnswer = { [unowned self] in receive($0) }
         producer.onLostAnswers = { [unowned self] in receive($0) }
         refusedWithoutAnswerBefore = producer.refusedWithoutAnswer
     }
+
+    /// A terminal shows the first refusals; a file or a pipe gets all.
+    package static var refusalsMax: Int? { StandardError.isTerminal ? 20 : nil }
 
     /// Sends all lines, or the lines before a restart. Returns when the door has answered them, or when ``mayContinue``
     /// returns false.
@@ -129,7 +142,7 @@ package final class LineSender {
         totals.lines += 1
         totals.refused += 1
         let limits = "\(DoorLimits.lineBytesMax), or of \(DoorLimits.modifyBytesMax) for records.modify"
-        reportLine("\(block.source):\(block.firstLine): \(bytes) bytes, over the limit of \(limits) (json.too_long)")
+        reportRefusal("\(block.source):\(block.firstLine): \(bytes) bytes, over the limit of \(limits) (json.too_long)")
     }
 
     /// The part of a block that the door does not have from an earlier run; nil if the door has the whole block.
@@ -182,14 +195,21 @@ package final class LineSender {
         totals.refused += UInt64(answer.refused)
         if tracksLines { totals.acceptedLines.add(answer) }
         for refusal in answer.refusals {
-            reportLine(text(refusal.line, "", refusal.path, refusal.reason, refusal.code))
+            reportRefusal(text(refusal.line, "", refusal.path, refusal.reason, refusal.code))
         }
         let unnamed = answer.refused - answer.refusals.count
-        if unnamed > 0 { reportLine("\(unnamed.of("more line")) refused") }
+        if unnamed > 0 { reportRefusal("\(unnamed.of("more line")) refused") }
         for saved in answer.saved { report(saved) }
         let unsaid = answer.warnings - answer.saved.reduce(0) { $0 + $1.subscription.warnings.count }
         if unsaid > 0 { reportLine(unsaid.of("more warning")) }
         while spans.count > 1, spans[1].first <= answer.through { spans.removeFirst() }
+    }
+
+    private func reportRefusal(_ text: @autoclosure () -> String) {
+        refusals += 1
+        guard let refusalsMax, refusals > refusalsMax else { return reportLine(text()) }
+        guard refusals == refusalsMax + 1 else { return }
+        reportLine("… and more refused lines; `2> FILE` writes all of them to a file")
     }
 
     private func receive(_ lost: Producer.LostAnswers) {
