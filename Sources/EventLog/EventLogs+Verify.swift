@@ -15,11 +15,14 @@ extension EventLogs {
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
+    ///   - onlyEnd: Whether to read only the last segment, and of each segment before it only the last event, which shows
+    ///     whether a segment is missing.
     ///   - checks: Checks of the files beside the log. They only run for a sound log.
     ///   - progress: Called after each batch, and after each damaged part.
     /// - Throws: ``EventLogError/notALog(directory:)``, and errors that prevent reading the log.
     package static func verify(
-        directory: String, checks: [any LogCheck] = [], progress: (VerifyReport) -> Void = { _ in }
+        directory: String, onlyEnd: Bool = false, checks: [any LogCheck] = [],
+        progress: (VerifyReport) -> Void = { _ in }
     ) throws(EventLogError) -> VerifyReport {
         let log = LogDirectory(path: directory)
         let manifest: LogManifest
@@ -33,7 +36,7 @@ extension EventLogs {
         var verification = try Verification(log, manifest)
         verification.checkName(manifest)
         guard try verification.checkIdentity(manifest) else { return verification.report }
-        try verification.run(progress)
+        try verification.run(onlyEnd: onlyEnd, progress)
         try verification.finish(manifest.name, checks)
         return verification.report
     }
@@ -127,12 +130,17 @@ private struct Verification {
         return false
     }
 
-    mutating func run(_ progress: (VerifyReport) -> Void) throws(EventLogError) {
+    mutating func run(onlyEnd: Bool, _ progress: (VerifyReport) -> Void) throws(EventLogError) {
         if let missing = try log.missingStart(segments) {
             note(log.segmentPath(missing.lowerBound), 0, missing.lowerBound, EventLogs.reason(forMissing: missing))
         }
+        var wanted = segments[...]
+        if onlyEnd {
+            for (first, next) in zip(segments, segments.dropFirst()) { try checkEnd(of: first, before: next) }
+            wanted = segments.suffix(1)
+        }
         var previous: SegmentReader?
-        for first in segments {
+        for first in wanted {
             guard let file = try OpenFile.ifPresent(log.segmentPath(first)) else {
                 try noteMissing(first)
                 continue
@@ -146,6 +154,21 @@ private struct Verification {
             report.segments += 1
             end = (segment.file.path, segment.offset, segment.nextSequence - 1)
             previous = segment
+        }
+    }
+
+    /// Checks that a segment ends where the next one begins.
+    private mutating func checkEnd(of first: UInt64, before next: UInt64) throws(EventLogError) {
+        do throws(EventLogError) {
+            let lookup = SegmentLookup(log.segmentPath(first), first: first, identity)
+            if try unsafe lookup.read(next - 1, { _ in true }) != nil { return }
+            let segment = try SegmentReader(log, first, identity, buffer: buffer)
+            try segment.skipToEnd()
+            if segment.nextSequence != next { report.problems.append(segment.problem(segment.gap(to: next))) }
+        } catch .damaged(let file, let offset, let sequence, let reason) {
+            note(file, offset, sequence, reason)
+        } catch .failed(_, _, ENOENT) {
+            try noteMissing(first)
         }
     }
 

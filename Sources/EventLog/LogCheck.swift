@@ -2,7 +2,7 @@ import Time
 
 /// Checks files beside a log, such as its index or its snapshots, against the log.
 ///
-/// ``EventLogs/verify(directory:checks:progress:)`` runs the check after reading the log.
+/// ``EventLogs/verify(directory:onlyEnd:checks:progress:)`` runs the check after reading the log.
 package protocol LogCheck {
     /// Whether the checked files are a cache, which is rebuilt when it is wrong. The problems of a cache are only
     /// notes.

@@ -31,6 +31,14 @@ struct DoctorCommandTests {
         #expect(try await Self.doctor([]).status == 64)
     }
 
+    @Test func `a missing last log is an error if the pipeline file is given`() async throws {
+        let notes = try await Notes.recorded()
+        try FileManager.default.removeItem(atPath: notes.logs + "/outcomes")
+        let result = try await Self.doctor([notes.pipeline, "--only", "logs", "--logs", notes.logs])
+        #expect(result.status == 1 && Self.codes(result) == ["log.missing"], "\(result)")
+        #expect(result.output.contains("log outcomes is missing, which stage deliver of \(notes.pipeline) writes"))
+    }
+
     @Test func `subscriptions that cannot use an index are notes, and many in one place are a warning`() async throws {
         let notes = try Notes()
         func saves(_ range: Range<Int>) -> String {

@@ -137,6 +137,32 @@ import Testing
         #expect(try EventLogs.verify(directory: scratch.log).problems.count == 1)
     }
 
+    @Test func `a verification of the end finds missing segments, and damage in the last segment only`() throws {
+        let scratch = Scratch()
+        let writer = try scratch.writer(segmentBytesMax: 1_000)
+        for number in 1...20 { try writer.append([event(number, padding: 100)]) }
+        try writer.close()
+        let segments = try scratch.segments
+        try #require(segments.count > 3)
+        func problems() throws -> [VerifyReport.Problem] {
+            try EventLogs.verify(directory: scratch.log, onlyEnd: true).problems
+        }
+        #expect(try problems() == [])
+        for path in segments {
+            let whole = try bytes(of: path)
+            var flipped = whole
+            // In the segment's first event.
+            flipped[200] ^= 1
+            try write(flipped, to: path)
+            #expect(try problems().map(\.file) == (path == segments.last ? [path] : []))
+            try write(whole, to: path)
+        }
+        try #require(unlinked(segments[1]))
+        #expect(try problems() == EventLogs.verify(directory: scratch.log).problems)
+        #expect(try problems().map(\.file) == [segments[0]])
+        #expect(try problems().first?.reason.contains("are missing") == true)
+    }
+
     /// The file of the first problem, or of the error that ends the verification.
     private func fileAtFault(in log: String) throws -> String? {
         do throws(EventLogError) {

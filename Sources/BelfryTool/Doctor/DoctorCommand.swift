@@ -21,7 +21,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
 
               file           is the pipeline file valid, with the settings of every stage?
               data           can the data folder be written? is there space? can other users read it?
-              logs           does each log exist, and is its end undamaged? are there dead letters?
+              logs           are all segments of each log there, the last one undamaged? dead letters?
               health         does every stage answer, if the pipeline is running?
               store          is the gateway's store intact? which indexes does it have?
               subscriptions  which subscriptions cannot use an index? which can never match?
@@ -29,8 +29,8 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
 
             A subscription that cannot use an index is evaluated for every change of its record type. Similar \
             subscriptions are one finding, with the reason and a better way to write them. If more than 100 such \
-            subscriptions are evaluated for one change, the finding is a warning, otherwise a note. To check whole \
-            logs and not only their ends, use `belfry log verify`.
+            subscriptions are evaluated for one change, the finding is a warning, otherwise a note. Of each log only the \
+            last segment is read; `belfry log verify` reads whole logs.
 
               belfry doctor Pipelines/quickstart.yaml
               belfry doctor Pipelines/quickstart.yaml --only subscriptions

@@ -5,8 +5,8 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// Checks whether every log exists, has no gap and has an undamaged end. Reports dead letters, crashes on the same
-/// input, and logs whose time is ahead of the clock.
+/// Checks whether every log exists with all its segments, and whether the last segments are undamaged. Reports dead
+/// letters, crashes on the same input, and logs whose time is ahead of the clock.
 struct LogsCheck: DoctorCheck {
     let name = "logs"
 
@@ -17,22 +17,25 @@ struct LogsCheck: DoctorCheck {
     func findings(in target: DoctorTarget) throws -> [Finding] {
         guard let place = target.logsPath else { return [] }
         let logs = try LogPlace.logs(in: place)
-        let absent = try AbsentLogs.find(in: place).map { Finding(.error, "log.missing", $0.message) }
+        let pipeline = target.file.map { _ in target.path }
+        let absent = try AbsentLogs.find(in: place, of: pipeline).map { Finding(.error, "log.missing", $0.message) }
         guard !logs.isEmpty else {
             return absent + [Finding(.note, "log.none", try LogPlace.noLogsMessage(in: place))]
         }
         var found: [Finding] = []
         var summaries: [LogSummary] = []
         for log in logs {
+            let gap = try AbsentLogs.gap(ofLogAt: log)
+            if let gap { found.append(Finding(.error, "log.gap", gap.message)) }
             do throws(EventLogError) {
                 let summary = try EventLogs.summary(directory: log)
                 summaries.append(summary)
+                if gap == nil { found += try Self.damage(log) }
                 found += try Self.findings(summary)
                 if target.logs == nil { found += Self.ahead(summary, of: .wall()) }
             } catch {
-                found.append(Self.damage(log, error))
+                found.append(Self.damage(log, "\(LogPlace.name(ofLogAt: log)): \(error)"))
             }
-            if let gap = try AbsentLogs.gap(ofLogAt: log) { found.append(Finding(.error, "log.gap", gap.message)) }
         }
         let all = absent + found
         return all.contains { $0.severity.isProblem } ? all : all + [Self.undamaged(summaries)]
@@ -43,13 +46,20 @@ struct LogsCheck: DoctorCheck {
         let bytes = logs.reduce(0) { $0 + $1.bytes }
         return Finding(
             .ok, "log.whole",
-            "\(logs.count.of("log")), \(events.of("event")), \(byteText(bytes)); their ends are undamaged",
+            "\(logs.count.of("log")), \(events.of("event")), \(byteText(bytes)); no segment is missing, and the last ones are undamaged",
             ["logs": .count(logs.count), "events": .count(events), "bytes": .count(bytes)])
     }
 
-    private static func damage(_ log: String, _ error: EventLogError) -> Finding {
+    /// The damage that can be found quickly, without reading the whole log.
+    private static func damage(_ log: String) throws(EventLogError) -> [Finding] {
+        try EventLogs.verify(directory: log, onlyEnd: true).problems.map {
+            damage(log, VerifyText.line(LogPlace.name(ofLogAt: log), $0))
+        }
+    }
+
+    private static func damage(_ log: String, _ text: String) -> Finding {
         Finding(
-            .error, "log.damaged", "\(LogPlace.name(ofLogAt: log)): \(error)",
+            .error, "log.damaged", text,
             fix:
                 "`belfry log verify \(log)` lists all damage, `belfry log repair \(log)` shows what a repair would lose",
             ["log": .text(LogPlace.name(ofLogAt: log))])

@@ -55,15 +55,17 @@ struct LogVerifyCommand: ParsableCommand {
 enum VerifyText {
     static func lines(_ name: String, _ report: VerifyReport) -> [String] {
         let size = "\(report.events.of("event")) in \(report.batches.of("batch")), \(byteText(report.bytes))"
-        let problems = report.problems.map { problem in
-            "\(name): \(problem.file), byte \(problem.offset), from sequence \(problem.sequence): \(problem.reason)"
-        }
+        let problems = report.problems.map { line(name, $0) }
         let tail = report.tornTail.map { tail in
             "\(name): ends with an incomplete batch at byte \(tail.offset) of \(tail.file) (\(tail.reason)); no event before it is lost"
         }
         let notes = report.notes.map { "\(name): note: \($0.file): \($0.reason); no event is lost" }
         let verdict = report.isSound ? "sound" : report.problems.isEmpty ? "an incomplete last batch" : "damaged"
         return ["\(name): \(verdict), \(size)"] + problems + (tail.map { [$0] } ?? []) + notes
+    }
+
+    static func line(_ name: String, _ problem: VerifyReport.Problem) -> String {
+        "\(name): \(problem.file), byte \(problem.offset), from sequence \(problem.sequence): \(problem.reason)"
     }
 
     static func json(_ name: String, _ report: VerifyReport) -> String {

@@ -62,7 +62,9 @@ package enum AbsentLogs {
 
     /// An error for each log that is missing or has no `log.json`. Empty if the place contains no log at all: then the
     /// pipeline never ran.
-    package static func find(in place: String) throws -> [ToolFailure] {
+    ///
+    /// - Parameter pipeline: The pipeline file, which names the logs; nil if the place is the file, or if there is none.
+    package static func find(in place: String, of pipeline: String? = nil) throws -> [ToolFailure] {
         var (present, damaged) = ([String](), [ToolFailure]())
         for directory in try LogPlace.folders(in: place) {
             let name = LogPlace.name(ofLogAt: directory)
@@ -74,16 +76,18 @@ package enum AbsentLogs {
             }
         }
         guard !present.isEmpty else { return [] }
-        return try missing(from: place, present) + damaged
+        return try missing(from: place, of: pipeline ?? place, present) + damaged
     }
 
-    private static func missing(from place: String, _ present: [String]) throws -> [ToolFailure] {
+    private static func missing(
+        from place: String, of pipeline: String, _ present: [String]
+    ) throws -> [ToolFailure] {
         let folder = try LogPlace.folder(place)
-        guard LogPlace.isFile(place) else { return try missing(fromFolder: folder, present) }
-        return try PipelineFile.load(path: place, registry: .builtIns).stagesInOrder.filter {
+        guard LogPlace.isFile(pipeline) else { return try missing(fromFolder: folder, present) }
+        return try PipelineFile.load(path: pipeline, registry: .builtIns).stagesInOrder.filter {
             !present.contains($0.logName)
         }.map { stage in
-            missing(stage.logName, "which stage \(stage.name) of \(place) writes", folder)
+            missing(stage.logName, "which stage \(stage.name) of \(pipeline) writes", folder)
         }
     }
 

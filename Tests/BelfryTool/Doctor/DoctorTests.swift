@@ -9,9 +9,12 @@ import Time
 
 struct DoctorTests {
     /// - Returns: The folder of the log.
-    private func writeLog(_ name: String, _ lines: [String], in folder: TemporaryFolder) throws -> String {
+    private func writeLog(
+        _ name: String, _ lines: [String], segmentBytesMax: Int = 128 << 20, in folder: TemporaryFolder
+    ) throws -> String {
         let options = EventLogOptions(
-            directory: folder.path + "/logs", name: name, identity: LogIdentity(seed: "test", name: name), sync: .never)
+            directory: folder.path + "/logs", name: name, identity: LogIdentity(seed: "test", name: name),
+            segmentBytesMax: segmentBytesMax, sync: .never)
         let writer = try EventLogWriter(options)
         for (number, line) in lines.enumerated() {
             try Array((line + "\n").utf8).withUnsafeBytes {
@@ -135,6 +138,27 @@ struct DoctorTests {
         _ = try writeLog("matches.dead-letters", [], in: folder)
         let missing = try await findings(LogsCheck(), folder.path)
         #expect(missing.map(\.code) == ["log.missing"])
+    }
+
+    @Test func `an event that was changed in the last segment and a missing segment are damage`() async throws {
+        let folder = try TemporaryFolder()
+        let log = try writeLog("changes", (0..<9).map { "{\"n\":\($0)}" }, segmentBytesMax: 400, in: folder)
+        let segments = try FileManager.default.contentsOfDirectory(atPath: log).filter { $0.hasSuffix(".log") }.sorted()
+            .map { URL(fileURLWithPath: log + "/" + $0) }
+        try #require(segments.count > 2)
+        let last = try #require(segments.last)
+        let whole = try Data(contentsOf: last)
+        var changed = whole
+        changed[try #require(whole.lastIndex(of: UInt8(ascii: "{")))] ^= 1
+        try changed.write(to: last)
+        let damaged = try await findings(LogsCheck(), folder.path)
+        #expect(damaged.map(\.code) == ["log.damaged"], "\(damaged)")
+        #expect(damaged[0].text.contains("the CRC does not match the events"), "\(damaged)")
+        try whole.write(to: last)
+        try FileManager.default.removeItem(at: segments[1])
+        let missing = try await findings(LogsCheck(), folder.path)
+        #expect(missing.map(\.code) == ["log.damaged"] && missing[0].text.contains(" are missing"), "\(missing)")
+        #expect(missing[0].fix?.contains("belfry log verify \(log)") == true)
     }
 
     @Test func `the codes of the newest thousand dead letters are counted`() async throws {
