@@ -56,9 +56,9 @@ extension EventLogError: CustomStringConvertible {
 
     private var hint: String {
         switch self {
-        case .damaged:
-            "restore the data folder from a backup, or run 'belfry log repair' to see which events it would lose: it "
-                + "keeps the events before the damage"
+        case .damaged(let file, _, _, _):
+            "restore the data folder from a backup, or run 'belfry log repair \(LogDirectory.split(file).folder)' to see "
+                + "which events it would lose: it keeps the events before the damage"
         case .alreadyOpen: "stop that process, or give this one another folder"
         case .full: "make room, or raise the quota or limit"
         case .failed: "check the folder's owner, mode and disk"

@@ -30,6 +30,7 @@ struct LogCommandTests {
         let shown = try await Command.run(["log", "show", folder + "/changes"])
         #expect(shown.status == 65)
         #expect(shown.errors.contains("is damaged at byte"))
+        #expect(shown.errors.contains("'belfry log repair \(folder)/changes'"), "\(shown.errors)")
     }
 
     @Test func `a damaged log is repaired only with --yes, and a copy is kept`() async throws {

@@ -80,6 +80,7 @@ import Testing
         #expect(sequence == (byte < secondOffset ? 1 : byte < lastBatchOffset ? 3 : 4))
         #expect(report.problems == [.init(file: file, offset: offset, sequence: sequence, reason: reason)])
         #expect(report.tornTail == nil)
+        #expect(error?.description.contains("'belfry log repair \(scratch.log)'") == true)
     }
 
     /// Flips one bit of each byte, in a log with several segments and with batches without events.
