@@ -27,6 +27,7 @@ QUIET_TYPES = sys.argv[1:] or ["Draft"]
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # after Ctrl-C, Belfry waits for the last answers and sends `close`
     link = zmq.Context.instance().socket(zmq.DEALER)
     link.setsockopt(zmq.LINGER, 200)
     link.connect(os.environ["BELFRY_LINK"])

@@ -27,6 +27,7 @@ struct ConformanceCommandTests {
             ("miscounts", "answers"), ("unended", "answers"),
             ("text", "json"), ("chance", "repeats"), ("batches", "cuts"), ("invents", "causes"), ("drops", "unknown"),
             ("fragile", "odd"), ("counts", "restarts"), ("strict", "frames"), ("gapless", "gaps"), ("deaf", "ends"),
+            ("interrupted", "ends"),
         ]))
     func `a broken rule of a plugin is reported`(_ fault: String, _ rule: String) async throws {
         let folder = try Folder()
@@ -76,6 +77,8 @@ private enum BrokenPlugin {
             sys.exit(3)
         if fault == "deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if fault != "interrupted":
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         link = zmq.Context.instance().socket(zmq.DEALER)
         link.setsockopt(zmq.LINGER, 200)
         link.connect(os.environ["BELFRY_LINK"])

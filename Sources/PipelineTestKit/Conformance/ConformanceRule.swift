@@ -47,7 +47,8 @@ extension ConformanceRule {
         case .restarts: "A program that is killed between two batches and started again gives the same output."
         case .frames: "Control frames of an unknown type are ignored."
         case .gaps: "The program continues after an event that was set aside: the next batch begins one sequence later."
-        case .ends: "The program ends soon after `close`, after SIGTERM, and when its standard input ends."
+        case .ends:
+            "The program ends soon after `close`, after SIGTERM, and when its standard input ends, but not on SIGINT."
         }
     }
 }

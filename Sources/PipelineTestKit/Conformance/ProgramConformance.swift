@@ -165,6 +165,17 @@ private final class TestedProgram {
                 throw RuleViolation("the program is still running \(conformance.limit) after \(name)")
             }
         }
+        try checkInterrupt()
+    }
+
+    /// Ctrl-C in the terminal of `belfry up` sends SIGINT to the program, too. The host still waits for its answers.
+    private func checkInterrupt() throws {
+        let rig = try opened()
+        _ = try rig.outputs(of: samples[...0], first: 1)
+        rig.child.signal(SIGINT)
+        do { _ = try rig.outputs(of: samples[1...1], first: 2) } catch let violation as RuleViolation {
+            throw RuleViolation("after SIGINT \(violation)")
+        }
     }
 
     // MARK: Outputs
