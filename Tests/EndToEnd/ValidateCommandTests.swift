@@ -19,6 +19,14 @@ struct ValidateCommandTests {
         #expect(result.errors.contains("unknown kind of stage 'filter'; known: coalesce, "), "\(result)")
     }
 
+    @Test func `a file in place of the data folder is a warning with the place of data`() async throws {
+        let notes = try Notes()
+        try notes.write("", to: "data")
+        let result = try await Command.run(["validate", notes.pipeline])
+        #expect(result.status == 0 && result.errors.hasPrefix("warning: \(notes.pipeline):"), "\(result)")
+        #expect(result.errors.contains(": data: \(notes.folder)/data is not a folder; remove it, or "), "\(result)")
+    }
+
     @Test func `a missing secret file is a warning`() async throws {
         let notes = try Notes()
         let hooked = try notes.read("notes.yaml").replacing(

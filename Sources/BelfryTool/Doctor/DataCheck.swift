@@ -12,6 +12,9 @@ struct DataCheck: DoctorCheck {
 
     func findings(in target: DoctorTarget) throws -> [Finding] {
         guard let data = target.data else { return [] }
+        if target.logs == nil, let file = target.file, let error = DataFolder.error(in: file) {
+            return [FileCheck.finding(.error, "data.not_writable", error)]
+        }
         let folder = Self.existing(data)
         let exists = folder == data
         guard access(folder, W_OK | X_OK) == 0 else {

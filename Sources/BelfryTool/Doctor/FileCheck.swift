@@ -26,7 +26,7 @@ struct FileCheck: DoctorCheck {
             fix: "give it `curve:` keys, or block access from other machines", ["stage": .text(stage.name)])
     }
 
-    private static func finding(_ severity: Finding.Severity, _ code: String, _ error: SettingsError) -> Finding {
+    static func finding(_ severity: Finding.Severity, _ code: String, _ error: SettingsError) -> Finding {
         Finding(
             severity, code, error.description,
             [

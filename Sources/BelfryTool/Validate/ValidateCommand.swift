@@ -14,11 +14,12 @@ struct ValidateCommand: ParsableCommand {
             78.
 
             Some problems are only warnings here, because you may check the file on a machine that does not run its stages. \
-            On the machine that runs them, they keep a stage from starting: secret files, {$file: PATH}, that are missing, \
-            cannot be read, can be read by other users, or do not fit their transport. If the file of a stage's secretKey \
-            exists, the key must belong to the stage's publicKey; if the file is missing, that is a warning. {$env: NAME} and \
-            {$credential: NAME} are not checked, since only a running stage has them. Secrets in the file itself, and \
-            certificates that have expired or expire within 30 days, are warnings too.
+            On the machine that runs them, they keep a stage from starting: a file in place of the data folder, and secret \
+            files, {$file: PATH}, that are missing, cannot be read, can be read by other users, or do not fit their \
+            transport. If the file of a stage's secretKey exists, the key must belong to the stage's publicKey; if the file \
+            is missing, that is a warning. {$env: NAME} and {$credential: NAME} are not checked, since only a running stage \
+            has them. Secrets in the file itself, and certificates that have expired or expire within 30 days, are \
+            warnings too.
 
               belfry validate Pipelines/quickstart.yaml
               belfry validate --json Pipelines/quickstart.yaml | jq .valid
@@ -35,7 +36,9 @@ struct ValidateCommand: ParsableCommand {
             let checked = try CheckedPipeline(path: pipeline)
             try checked.checkKeys(needsSecrets: false)
             try checked.checkGateway()
-            let warnings = try checked.secretWarnings() + checked.certificateWarnings(at: .wall())
+            let warnings =
+                try checked.secretWarnings() + checked.certificateWarnings(at: .wall())
+                + [DataFolder.error(in: checked.file)].compactMap(\.self)
             if !json { for warning in warnings { StandardError.write("warning: \(warning)") } }
             try StandardOutput.write(line: json ? Self.report([], warnings) : summary(checked.file))
         } catch let error as PipelineFileError where json {

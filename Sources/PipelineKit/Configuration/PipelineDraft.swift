@@ -30,11 +30,13 @@ struct PipelineDraft {
         let common: CommonSettings
     }
 
+    private let settings: SettingsReader
     private var errors: [SettingsError]
     private let header: Header?
     private var entries: [Entry] = []
 
     init(_ reader: SettingsReader, errors: [SettingsError]) {
+        settings = reader
         self.errors = errors
         var reader = reader
         header = reader.collect(into: &self.errors) { reader throws(SettingsError) in
@@ -82,7 +84,7 @@ struct PipelineDraft {
         }
         return PipelineFile(
             name: header.name, data: header.data.path, dataMode: header.data.mode, seed: header.seed, log: header.log,
-            stages: stages, api: header.api)
+            stages: stages, api: header.api, settings: settings)
     }
 
     private mutating func stage(_ entry: Entry, _ registry: Registry) -> PipelineStage? {

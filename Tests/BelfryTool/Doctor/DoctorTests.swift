@@ -109,6 +109,19 @@ struct DoctorTests {
         #expect(found[0].text.hasPrefix("\(folder.path) (for \(folder.path)/a/b, which does not exist yet)"))
     }
 
+    @Test func `a file in place of the data folder, or of a folder above it, is an error with the line of data`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        _ = try folder.file("taken", "")
+        for data in ["taken", "taken/data"] {
+            let file = try folder.file("p.yaml", fiveStages.replacing("stages:", with: "data: \(data)\nstages:"))
+            let found = try await findings(DataCheck(), file)
+            #expect(found.map(\.code) == ["data.not_writable"] && found[0].severity == .error, "\(found)")
+            #expect(found[0].text.hasPrefix("\(file):2:7: data: \(folder.path)/taken is not a folder; remove it"))
+        }
+    }
+
     // MARK: Logs
 
     @Test func `undamaged, torn, damaged and missing logs have different findings`() async throws {
