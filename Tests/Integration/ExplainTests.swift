@@ -157,6 +157,17 @@ import Testing
         #expect(try Self.answer(1, user: "_a", in: pipeline).reason.code == .changeNotARecord)
     }
 
+    @Test func `a subscription that did not fire is explained by the comparison that failed`() async throws {
+        let pipeline = try VirtualPipeline(
+            PipelineFile.fiveStages(ingest: "predicates: extended", coalesce: "window: 0s"))
+        let subscription = Self.save("s").replacing("stars > 1", with: "(stars > 3 OR stars < 1) AND kind == 'fruit'")
+        try await pipeline.run(
+            Self.timed([Self.register("mac"), subscription, Self.note("n1")]), batchSizes: [], drains: true)
+        let answer = try Self.answer(3, user: "_a", subscription: "s", in: pipeline)
+        #expect(answer.reason.code == .clauseFieldMissing, "\(answer.verdict)")
+        #expect(answer.explanations.first?.parts.contains { $0.code == .conditionTrue } == true)
+    }
+
     @Test func `each reason why a device got no push has its own code`() async throws {
         let pipeline = try await Self.run([
             Self.register("mac"), Self.register("gone"), Self.unregister("gone"), Self.register("old", token: "t"),

@@ -82,7 +82,7 @@ struct RedriveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let plan = RedrivePlan(try source.find(options.filter, including: include), limit: limit)
-        let commands = RedriveCommands(folder: plan.found.logs.folder, now: .wall())
+        let commands = RedriveCommands(folder: plan.found.logs.folder, now: source.now ?? .wall())
         var text = RedriveText(plan: plan, content: commands.content)
         let isForPeople = !output.isWanted
         if isForPeople { try write(text.preview()) }

@@ -19,12 +19,14 @@ struct RedriveSending: Sendable {
             socket, endpoint: door, name: ProducerName.unique(), secret: ProducerSecret.random())
         let run = Run(producer, silenceMax: silenceMax)
         do { try run.send(letters, commands) } catch {
+            run.countLostAnswers()
             guard let failure = ToolFailure(explaining: error) else { throw error }
             throw ToolFailure(
                 failure.status,
                 "\(failure.message)\n\(run.totals.accepted.of("letter")) redriven before that; run the same command again to "
                     + "send the others")
         }
+        run.countLostAnswers()
         return run.totals
     }
 }
@@ -66,7 +68,6 @@ private final class Run {
             progress.show("\(totals.accepted.grouped) of \(letters.count.grouped) redriven")
         }
         while !producer.isDone { try step() }
-        countLostAnswers()
     }
 
     private func step() throws {
@@ -94,7 +95,7 @@ private final class Run {
 
     /// Counts the letters whose answers were lost. The door knows how many of these letters it refused, but not which.
     /// If the door does not know how many, all of them count as accepted.
-    private func countLostAnswers() {
+    func countLostAnswers() {
         let refused = Int(producer.refusedWithoutAnswer ?? 0)
         totals.accepted += lostAnswers - refused
         totals.refused += refused

@@ -39,6 +39,8 @@ struct PushHistory {
     private var users: Set<UserKey> = []
     private var slots: [Slot: Int] = [:]
     private var slotUses: [SlotUse] = []
+    /// The sequences of original pushes, by the sequences of their redrives.
+    private var originals: [UInt64: UInt64] = [:]
     /// The letters' pushes, by the letters' indices.
     private var found: [Int: (push: UndeliveredPush, device: DeviceKey?)] = [:]
 
@@ -64,7 +66,9 @@ struct PushHistory {
         case "push": readPush(json, event.sequence, order: event.sequence, wanted, letters)
         case "push.redrive":
             guard let push = json[.push] else { return }
-            let order = json[.redriveOf]?[.sequence]?.sequence ?? event.sequence
+            let former = json[.redriveOf]?[.sequence]?.sequence ?? event.sequence
+            let order = originals[former] ?? former
+            originals[event.sequence] = order
             readPush(push, event.sequence, order: order, wanted, letters)
         case "device.register": register(json, event.sequence)
         case "device.unregister": if let key = key(of: json) { end(key, .unregistered) }

@@ -1,6 +1,7 @@
 import EventLog
 import Events
 import JSON
+import PipelineRuntime
 import Time
 
 /// Makes the ingest commands that redrive dead letters.
@@ -14,8 +15,6 @@ package struct RedriveCommands: Sendable {
     /// Pushes that have expired by this time are sent for one attempt only.
     let now: Instant
 
-    /// The longest line that ingest accepts.
-    private static let lineBytesMax = 1_000_000 - 1
     private static let pushMembers =
         ([
             .type, .notificationID, .container, .environment, .user, .subscriptionID, .headers, .payload,
@@ -27,14 +26,14 @@ package struct RedriveCommands: Sendable {
     /// The command that redrives a letter: one line, without a line feed.
     package func command(_ letter: DeadLetter) throws -> [UInt8] {
         let line = try letter.isPush ? redrive(letter) : event(letter)
-        guard line.count <= Self.lineBytesMax else {
+        guard line.count <= DoorLimits.lineBytesMax else {
             throw ImpossibleCommand(
-                reason: "its command has \(line.count) bytes; ingest accepts at most \(Self.lineBytesMax)")
+                reason: "its command has \(line.count) bytes; ingest accepts at most \(DoorLimits.lineBytesMax)")
         }
         return line
     }
 
-    /// The text that a push shows, in quotes, or `silent`. Nil for a rejected event, and for a push for which no
+    /// What a push shows and plays, for people. Nil for a rejected event, and for a push for which no
     /// command can be made.
     package func content(_ letter: DeadLetter) throws -> String? {
         guard letter.isPush else { return nil }
@@ -45,7 +44,7 @@ package struct RedriveCommands: Sendable {
     }
 
     private static func content(_ push: JSONValue?) -> String {
-        push.flatMap(EventFacts.alert).map { "\"\($0)\"" } ?? "silent"
+        push.map(EventFacts.content) ?? "silent"
     }
 
     private func redrive(_ letter: DeadLetter) throws -> [UInt8] {
@@ -53,7 +52,7 @@ package struct RedriveCommands: Sendable {
             let body = json[.type]?.equals(EventName.pushRedrive) ?? false ? json[.push] : json
             guard let body, body.isObject else { throw ImpossibleCommand(reason: "\(letter.source) contains no push") }
             let whole = redrive(letter, body, leavingOut: [])
-            return whole.count <= Self.lineBytesMax ? whole : redrive(letter, body, leavingOut: ["unpruned"])
+            return whole.count <= DoorLimits.lineBytesMax ? whole : redrive(letter, body, leavingOut: ["unpruned"])
         }
     }
 

@@ -130,7 +130,7 @@ extension ExplainedAnswer {
         }
         if let differing = only.parts.last, differing.code == .replayDiffers { return differing }
         guard only.code == .subscriptionNotMatched else { return only }
-        let failed = only.parts.first { ExplanationPrinter.mark(of: $0.code) == .bad }
+        let failed = only.parts.first { $0.code.effect == .preventsPush }
         return Explanation(.matches, failed?.code ?? only.code, only.text, failed?.details ?? [])
     }
 }

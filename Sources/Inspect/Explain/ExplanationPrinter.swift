@@ -3,8 +3,6 @@ import StageTool
 
 /// Prints an answer as a tree for people, the verdict first.
 package struct ExplanationPrinter {
-    enum Mark { case good, bad, neutral }
-
     private let painter: Painter
 
     package init(painter: Painter) { self.painter = painter }
@@ -21,7 +19,7 @@ package struct ExplanationPrinter {
         lines.append("devices of \(answer.subject.user)".withoutControls)
         for device in answer.devices {
             lines.append(
-                "  \(sign(device.isPushed ? .good : .bad)) "
+                "  \(sign(device.isPushed ? .allowsPush : .preventsPush)) "
                     + "\(device.name): \(device.reason.text) (\(device.reason.code.rawValue))".withoutControls)
         }
         return lines
@@ -31,29 +29,16 @@ package struct ExplanationPrinter {
         let indent = String(repeating: "  ", count: depth)
         let code = painter.dim("(\(explanation.code.rawValue))")
         lines.append(
-            "\(indent)\(sign(ExplanationPrinter.mark(of: explanation.code))) \(explanation.text.withoutControls) \(code)"
+            "\(indent)\(sign(explanation.code.effect)) \(explanation.text.withoutControls) \(code)"
         )
         for part in explanation.parts { append(part, depth: depth + 1, to: &lines) }
     }
 
-    private func sign(_ mark: Mark) -> String {
-        switch mark {
-        case .good: painter.green("✓")
-        case .bad: painter.red("✗")
-        case .neutral: "·"
-        }
-    }
-
-    /// Good for a code that leads to a push, bad for a code that prevents the push, neutral for other codes.
-    static func mark(of code: ExplanationCode) -> Mark {
-        switch code {
-        case .subscriptionMatched, .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue,
-            .notificationMade, .payloadAlert, .deviceRegistered, .transportKnown, .transportAccepted:
-            .good
-        case .subscriptionReplaced, .coalescedInto, .notificationHeld, .changeUnmatched, .payloadSilent, .payloadPruned,
-            .outcomePending, .pushWaiting, .pushSuperseded:
-            .neutral
-        default: .bad
+    private func sign(_ effect: ExplanationCode.Effect) -> String {
+        switch effect {
+        case .allowsPush: painter.green("✓")
+        case .preventsPush: painter.red("✗")
+        case .none: "·"
         }
     }
 }

@@ -49,8 +49,8 @@ struct EventFacts: Hashable, Sendable {
     var stage: String?
     var code: String?
     var path: String?
-    /// The first text that a push shows; nil if it is silent.
-    var alert: String?
+    /// What a push shows and plays; see ``content(of:)``.
+    var content = ""
 
     init(_ line: [UInt8]) {
         var parser = JSONParser(limits: JSONLimits(bytesMax: JSONLimits.bytesMaxHighest, depthMax: 512))
@@ -126,12 +126,18 @@ struct EventFacts: Hashable, Sendable {
         until = outcome == "deferred" ? event[.until]?.string : nil
         status = event[.status]?.int64
         attempts = event[.attempts]?.int64
-        alert = EventFacts.alert(of: event)
+        content = EventFacts.content(of: event)
     }
 
-    static func alert(of push: JSONValue) -> String? {
-        let shown = push[.payload]?["aps"]?["alert"]
-        return (shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown)?.string
+    /// What a push shows and plays, for people: the title or text in quotes, or the key of a localized one. Without a
+    /// text, `alert`, `badge` and `sound`, or `silent`.
+    static func content(of push: JSONValue) -> String {
+        let aps = push[.payload]?["aps"]
+        let alert = aps?["alert"]
+        let text = alert?["title"] ?? alert?["title-loc-key"] ?? alert?["body"] ?? alert?["loc-key"] ?? alert
+        if let text = text?.string { return "\"\(text)\"" }
+        let parts = ["alert", "badge", "sound"].filter { aps?.member($0) != nil }
+        return parts.isEmpty ? "silent" : parts.joined(separator: ", ")
     }
 
     private mutating func readLetter(_ event: JSONValue) {

@@ -11,9 +11,9 @@ enum TraceSummary {
             case EventName.recordSave, EventName.recordDelete: [facts.reason, record(facts), origin(facts)]
             case EventName.match: [address(facts), facts.reason.map { "(\($0))" }]
             case EventName.notMatched: [unmatched(facts)]
-            case EventName.notification: [address(facts), severalChanges(facts)]
-            case EventName.coalesced: [address(facts), "replaced by \(replacement(facts))"]
-            case EventName.push: [address(facts), facts.alert.map { "\"\($0)\"" } ?? "silent"]
+            case EventName.notification: [userAndSubscription(facts), severalChanges(facts)]
+            case EventName.coalesced: [userAndSubscription(facts), "replaced by \(replacement(facts))"]
+            case EventName.push: [userAndSubscription(facts), facts.content]
             case EventName.pushRedrive: [device(facts), facts.redriveOf.map { "of \($0)" }]
             case EventName.outcome, EventName.attempt, EventName.noticeOutcome, EventName.noticeAttempt: outcome(facts)
             case EventName.deviceRetired: outcome(facts)

@@ -73,9 +73,11 @@ extension ExplanationCode {
     /// The code's meaning, in one sentence.
     public var meaning: String {
         switch self {
-        case .changeNotARecord: "The event at that number is not a change of a record, so it causes no push."
+        case .changeNotARecord:
+            "The event with that sequence is not a change of a record, so it causes no push."
         case .changeRefused: "Match could not use the change and set it aside as a dead letter."
-        case .changeUnmatched: "No user has a subscription that watched the change; match counted it."
+        case .changeUnmatched:
+            "No user has a subscription that watched the change; match counted the change as unmatched."
         case .eventDeadLetter: "A later stage could not use an event that the change led to, and set it aside."
         case .stageDropped:
             "A stage on the way did not pass on an event that the change led to, or the registration of the device."
@@ -115,11 +117,12 @@ extension ExplanationCode {
         case .payloadAlert: "The push shows or plays something, or sets the badge."
         case .payloadSilent: "The push is silent: it wakes the app and shows nothing."
         case .payloadPruned: "The payload was too long; the named parts were left out."
-        case .payloadUnfit: "The subscription asks for values of the named fields, but no payload can hold their types."
+        case .payloadUnfit: "The payload lacks the values of the named fields, because it cannot contain values of their types there."
         case .deviceRegistered: "The device was registered when the push came."
         case .deviceNone: "The user had no such device, or no device at all, when the push came."
         case .deviceNotRegisteredYet: "The device was first registered after the push."
-        case .deviceUnregistered: "The device had been unregistered before the push, or while the push waited."
+        case .deviceUnregistered:
+            "The device was unregistered, or registered for another app, before the push or while the push waited."
         case .deviceReplaced: "The device's token had moved to another registration before the push."
         case .originExcluded: "The device made the change itself."
         case .transportKnown: "The pipeline has the transport that the device registered with."
@@ -135,6 +138,33 @@ extension ExplanationCode {
         case .outcomePending: "A stage has not processed the event yet."
         case .replayDiffers:
             "The log differs from what the same rules give now, or a plugin stage that the text names changed an event."
+        }
+    }
+}
+
+extension ExplanationCode {
+    /// What a fact with this code means for the push.
+    public enum Effect: Sendable {
+        case allowsPush, preventsPush, none
+    }
+
+    public var effect: Effect {
+        switch self {
+        case .subscriptionMatched, .scopeSame, .zoneSame, .recordTypeSame, .recordTypeIgnored, .firesOnSame,
+            .clauseTrue, .conditionTrue, .notificationMade, .payloadAlert, .deviceRegistered, .transportKnown,
+            .transportAccepted:
+            .allowsPush
+        case .subscriptionReplaced, .coalescedInto, .notificationHeld, .notificationFlushed, .changeUnmatched,
+            .payloadSilent, .payloadPruned, .payloadUnfit, .outcomePending, .pushWaiting, .pushSuperseded:
+            .none
+        case .changeNotARecord, .changeRefused, .eventDeadLetter, .stageDropped, .subscriptionNotMatched,
+            .subscriptionNone, .subscriptionSavedLater, .subscriptionDeleted, .containerDiffers, .environmentDiffers,
+            .databaseDiffers, .ownerDiffers, .zoneDiffers, .zoneDefault, .recordTypeDiffers, .firesOnDiffers,
+            .firesOnceSpent, .predicateNever, .clauseFalse, .clauseFieldMissing, .clauseTypeDiffers, .conditionFalse,
+            .deviceNone, .deviceNotRegisteredYet, .deviceUnregistered, .deviceReplaced, .originExcluded,
+            .transportUnknown, .transportFailed, .transportUnregistered, .deviceRetired, .appStopped, .pushExpired,
+            .replayDiffers:
+            .preventsPush
         }
     }
 }

@@ -59,17 +59,13 @@ private struct ChangeCheck: ~Escapable {
         (self.subscription, self.saved, self.settings) = (subscription, saved, settings)
     }
 
-    private static let passed: Set<ExplanationCode> = [
-        .scopeSame, .zoneSame, .recordTypeSame, .recordTypeIgnored, .firesOnSame, .clauseTrue, .conditionTrue,
-    ]
-
     /// The result of all checks. If the scope differs, no other check is made.
     var explanation: Explanation {
         let parts = scope.code == .scopeSame ? [scope, zone, recordType, firesOn] + predicate : [scope]
-        let isMatch = parts.allSatisfy { ChangeCheck.passed.contains($0.code) }
+        let isMatch = parts.allSatisfy { $0.code.effect == .allowsPush }
         let name = "\"\(subscription.identity.subscriptionID.text)\""
         let user = subscription.identity.user.text
-        let failed = parts.first { !ChangeCheck.passed.contains($0.code) }
+        let failed = parts.first { $0.code.effect != .allowsPush }
         return Explanation(
             MatchStage.kind, isMatch ? .subscriptionMatched : .subscriptionNotMatched,
             failed.map { "\(name) of \(user) does not watch the change: \($0.text)" }

@@ -46,7 +46,7 @@ extension PayloadStage {
         return [
             Explanation(
                 PayloadStage.kind, .payloadUnfit,
-                "left out, because payloads cannot contain values of their types: " + names.joined(separator: ", "),
+                "the payload cannot contain these values, because of their types: " + names.joined(separator: ", "),
                 [.init("fields", names)])
         ]
     }

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import PipelineKit
+import PipelineRuntime
 import StageTool
 import TestSupport
 import Testing
@@ -204,6 +205,24 @@ import Time
         #expect(try logs.find().verdicts == ["outcomes:1 redriven changes:2", "outcomes:2"])
     }
 
+    @Test func `a redrive of a redrive of an older push does not make a newer push obsolete`() throws {
+        let logs = try DeadLetterLogs()
+        logs.register("mac", token: "1")
+        let (old, newer) = (logs.push(collapseID: "c"), logs.push(collapseID: "c"))
+        logs.outcome("failed", old)
+        logs.outcome("failed", newer)
+        var push = old
+        for outcome in ["failed", "accepted"] {
+            let redrive = DeadLetterLogs.redrive(of: push, collapseID: "c")
+            logs.add("changes", redrive)
+            push = logs.add("pushes", redrive)
+            logs.outcome(outcome, push)
+        }
+        try logs.write()
+        let verdicts = ["outcomes:1 redriven changes:2", "outcomes:2", "outcomes:3 redriven changes:3"]
+        #expect(try logs.find().verdicts == verdicts)
+    }
+
     @Test func `a badge that a newer push has set is left out, and a push with only that badge is obsolete`() throws {
         let logs = try DeadLetterLogs()
         for device in ["mac", "pad"] { logs.register(device, token: device) }
@@ -260,6 +279,22 @@ import Time
         let letters = try logs.find().letters.map(\.letter)
         #expect(String(decoding: try commands.command(letters[0]), as: UTF8.self).hasSuffix(#""push":\#(push)}"#))
         #expect(throws: RedriveCommands.ImpossibleCommand.self) { try commands.command(letters[1]) }
+    }
+
+    @Test func `a push is redriven with the longest command that the door accepts`() throws {
+        func command(alert: String) throws -> [UInt8] {
+            let logs = try DeadLetterLogs()
+            logs.register("mac", token: "1")
+            let push = DeadLetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+            logs.outcome("failed", logs.add("pushes", push.replacing("Hi", with: alert)))
+            try logs.write()
+            return try RedriveCommands(folder: logs.path, now: .epoch).command(logs.find().letters[0].letter)
+        }
+        let longest = DoorLimits.lineBytesMax - (try command(alert: "").count)
+        #expect(try command(alert: String(repeating: "x", count: longest)).count == DoorLimits.lineBytesMax)
+        #expect(throws: RedriveCommands.ImpossibleCommand.self) {
+            try command(alert: String(repeating: "x", count: longest + 1))
+        }
     }
 
     @Test func `letters beyond the maximum are left out and reported`() throws {
