@@ -16,12 +16,12 @@ package struct WebServer: Sendable {
     private let threads: MultiThreadedEventLoopGroup
     private let running: Task<Void, Never>
 
-    /// - Throws: The system's error if the server cannot listen at the address.
+    /// - Throws: ``ListenError``
     package static func start(_ options: WebServerOptions, _ responder: @escaping Responder) async throws -> WebServer {
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: options.eventLoopThreads)
         do { return try await WebServer(options, threads, responder) } catch {
             try await threads.shutdownGracefully()
-            throw error
+            throw ListenError(address: ListenAddress(host: options.host, port: options.port), cause: error)
         }
     }
 
@@ -41,10 +41,12 @@ package struct WebServer: Sendable {
     }
 
     /// Checks that a server can listen at the address. Accepts no connection.
-    package static func checkCanListen(at address: ListenAddress) async throws {
-        try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .bind(host: address.host, port: address.port).get().close()
+    package static func checkCanListen(at address: ListenAddress) async throws(ListenError) {
+        do {
+            try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: address.host, port: address.port).get().close()
+        } catch { throw ListenError(address: address, cause: error) }
     }
 
     /// Encrypts all new connections with this certificate.

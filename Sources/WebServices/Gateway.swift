@@ -82,16 +82,16 @@ package final class Gateway: Sendable {
         let applied = try store.applied.sequence
         let access = AccessControl(keyFile: AccessKeyFile(path: settings.keys ?? "\(folder)/keys.json"))
         try settings.check(access, path: path)
-        if access.isOpen { say("there are no keys: every client on this machine may name any user") }
+        if access.isOpen { say("there are no keys: every client on this machine can act as any user") }
         let secret = try ProducerSecret.readOrMake(at: "\(folder)/\(ProducerSecret.fileName)")
         let service = WebService(
             settings, store, writes, barrier, access, reads,
-            assets: AssetFolder(path: "\(folder)/\(StoreFolder.assetsName)"),
+            assets: AssetFolder(path: "\(folder)/\(StoreFolder.assetsName)", mode: file.dataMode),
             tickets: AssetTickets(secret: secret))
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { endThreads() }
             group.addTask { try await self.sendWrites(writes, secret, applied: applied) }
-            group.addTask { try await self.askQuestions(barrier) }
+            group.addTask { try await self.askForLogEnd(barrier) }
             group.addTask { try await self.follow(store, applied: applied, service, barrier) }
             group.addTask { try await self.sweepAssets(service, barrier) }
             group.addTask { try await self.serve(service, barrier, onReady) }
@@ -106,8 +106,8 @@ package final class Gateway: Sendable {
 
     /// Reads the certificate that a changed pipeline file names. Clients that connect later get this certificate.
     ///
-    /// - Throws: `PipelineFileError` if the file has mistakes, or changes the data folder or another setting of the
-    ///   gateway.
+    /// - Throws: `PipelineFileError` if the settings of the gateway have mistakes, or if the file changes the data
+    ///   folder, or any setting of the gateway except the certificate.
     package func reload(_ file: PipelineFile) throws(PipelineFileError) {
         let next = try GatewaySettings(of: file, path: path)
         guard next.isEqualExceptCertificate(to: settings), file.data == self.file.data else {
@@ -166,7 +166,7 @@ extension Gateway {
         }
     }
 
-    private func askQuestions(_ barrier: ReadBarrier) async throws {
+    private func askForLogEnd(_ barrier: ReadBarrier) async throws {
         try await SocketThread.run(name: "api questions") { [self] in
             try LogEndQuestions(barrier, plan, context, signals.questions).run { threadsMayRun }
         }
@@ -208,7 +208,10 @@ extension Gateway {
         guard mayServe else { return }
         let accessLog = settings.accessLog.map { AccessLogFile(path: $0, mode: file.dataMode, say: say) }
         let options = service.serverOptions(try settings.certificate(), log: accessLog.map { $0.log })
-        let server = try await WebServer.start(options) { await service.answer($0) }
+        let server: WebServer
+        do { server = try await WebServer.start(options) { await service.answer($0) } } catch let error as ListenError {
+            throw AddressError(key: "api.listen", reason: "api.listen: \(error)")
+        }
         self.server.withLock { $0 = server }
         try GatewayFile.write(port: server.port, host: settings.address.host, in: folder, process: getpid())
         onReady(service.address(port: server.port))

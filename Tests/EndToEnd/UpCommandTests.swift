@@ -75,6 +75,25 @@ struct UpCommandTests {
         #expect(await up.result().status == 0)
     }
 
+    @Test func `stages in one process are ready when their gateway is, and stop if it cannot start`() async throws {
+        let notes = try Notes()
+        let pipeline = try notes.read("notes.yaml")
+        try notes.write(pipeline + "api: {listen: \"127.0.0.1:0\"}\n", to: "notes.yaml")
+        let up = try Program("belfry", ["up", notes.pipeline, "--in-process"])
+        await up.waitForMessage("api: ready, ")
+        up.signal(SIGTERM)
+        let result = await up.result()
+        #expect(result.status == 0)
+        let lines = result.errors.split(separator: "\n")
+        let gateway = try #require(lines.firstIndex { $0.hasPrefix("api: ready, ") })
+        #expect(lines.firstIndex(of: "ready").map { $0 > gateway } ?? true, "\(result.errors)")
+        let port = try TakenPort()
+        try notes.write(pipeline + "api: {listen: \"127.0.0.1:\(port.number)\"}\n", to: "notes.yaml")
+        let refused = try await Program.run("belfry", ["up", notes.pipeline, "--in-process"])
+        #expect(refused.status == 69, "\(refused)")
+        #expect(refused.errors.contains("api.listen: 127.0.0.1:\(port.number): port in use"), "\(refused)")
+    }
+
     @Test func `a pipeline file with a mistake starts nothing`() async throws {
         let notes = try Notes(ingest: "{ bindd: x }")
         let result = try await Program.run("belfry", ["up", notes.pipeline])

@@ -22,31 +22,54 @@ struct InProcessUp {
     func run() async throws -> Int32 {
         let terminal = Terminal()
         let isStopping = Atomic(false)
-        StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [process, gateway] number, _ in
+        StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { number, _ in
             if number == SIGHUP, !terminal.isClosed {
                 return StandardError.write("with --in-process the file cannot be reloaded; restart to use its changes")
             }
             let wasStopping = isStopping.exchange(true, ordering: .relaxed)
             if wasStopping, number == SIGINT { _exit(128 + number) }
             StandardError.write(StopSignals.announcement(number))
-            gateway?.stop()
-            process.stop()
+            stop()
         }
-        async let running: Void = process.run()
-        async let serving: Void? = gateway?.run { StandardError.write("api: ready, \($0)") }
-        await announce()
-        try await running
-        gateway?.stop()
-        try await serving
+        let (gatewayReady, gatewayIsReady) = AsyncStream.makeStream(of: Void.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { stop() }
+                try await process.run()
+            }
+            group.addTask {
+                defer { gatewayIsReady.finish() }
+                try await serve { gatewayIsReady.yield() }
+            }
+            group.addTask { await announce(gatewayReady) }
+            try await group.waitForAll()
+        }
         return ToolStatus.success.rawValue
     }
 
-    private func announce() async {
+    /// - Parameter onReady: Called when the gateway accepts requests; at once if the pipeline has no gateway.
+    private func serve(_ onReady: @escaping @Sendable () -> Void) async throws {
+        guard let gateway else { return onReady() }
+        defer { stop() }
+        try await gateway.run {
+            StandardError.write("api: ready, \($0)")
+            onReady()
+        }
+    }
+
+    private func stop() {
+        gateway?.stop()
+        process.stop()
+    }
+
+    /// - Parameter gatewayReady: Has an element when the gateway accepts requests, and ends without one if the gateway
+    ///   ended before.
+    private func announce(_ gatewayReady: AsyncStream<Void>) async {
         for host in process.hosts {
             guard await host.control.wait(until: { $0.phase == .running }) else { return }
             let report = host.control.report
             StandardError.write("\(host.plan.stage): ready, log \(host.plan.logName) at \(report.last)")
         }
-        StandardError.write("ready")
+        for await _ in gatewayReady { StandardError.write("ready") }
     }
 }

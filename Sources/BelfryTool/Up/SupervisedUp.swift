@@ -130,9 +130,11 @@ final class SupervisedUp: Sendable {
                 StandardError.write("\(stage): started again, process \(pid)")
             }
         case .ended(let stage, let status, let reason, let pause):
-            StandardError.write("\(stage): \(reason); starting it again in \(pause.text)")
-            if hasFailedTooOften(stage) { giveUp(stage, status) }
-        case .gaveUp(let stage, _): StandardError.write("\(stage): cannot run with this configuration; stopping")
+            let isLast = hasFailedTooOften(stage)
+            StandardError.write("\(stage): \(reason)" + (isLast ? "" : "; starting it again in \(pause.text)"))
+            if isLast { giveUp(stage, status) }
+        case .refusedConfiguration(let stage, _):
+            StandardError.write("\(stage): cannot run with this configuration; stopping")
         case .stopped: return
         }
     }

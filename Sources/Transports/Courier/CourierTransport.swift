@@ -53,7 +53,7 @@ package final class CourierTransport: Transport {
         }
         do { try await listen(tls) } catch {
             await storeQueue.close()
-            throw settings.failure(toListen: error, as: context.name)
+            throw unavailable(error)
         }
         certificates.reportEndingCertificates(in: settings, now: now())
     }
@@ -71,9 +71,16 @@ package final class CourierTransport: Transport {
         }
         guard settings.address != self.settings.address else { return nil }
         do { try await WebServer.checkCanListen(at: settings.address) } catch {
-            throw settings.failure(toListen: error, as: context.name)
+            throw unavailable(error)
         }
         return nil
+    }
+
+    /// The failure of a courier that cannot listen.
+    private func unavailable(_ error: any Error) -> TransportError {
+        var failure = TransportError("transports.\(context.name).listen: \(error)")
+        failure.isUnavailable = true
+        return failure
     }
 
     private func certificate(of settings: CourierSettings) throws(TransportError) -> ServerCertificate? {

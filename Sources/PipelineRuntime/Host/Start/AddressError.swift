@@ -1,11 +1,11 @@
-/// An address that a stage cannot serve.
+/// An address that a stage or the gateway cannot serve.
 package struct AddressError: Error, Hashable, CustomStringConvertible {
     /// The setting that gives the address.
     package let key: String
     /// What is wrong, and what to do.
     package let reason: String
 
-    init(key: String, reason: String) { (self.key, self.reason) = (key, reason) }
+    package init(key: String, reason: String) { (self.key, self.reason) = (key, reason) }
 
     /// For an endpoint that another process serves.
     init(key: String, inUse endpoint: String) {
