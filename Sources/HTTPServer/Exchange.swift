@@ -29,7 +29,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     init(_ options: WebServerOptions) { self.options = options }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        isHTTP1 = HTTP1Connection.add(to: context.pipeline.syncOperations, options.limits)
+        isHTTP1 = HTTP1Connection.add(to: context.pipeline.syncOperations, options)
         watch = .of(isHTTP1 ? context.channel : context.channel.parent)
         watch?.exchangeBegan()
         timer = ExpiryTimer(context.eventLoop) { context.close(promise: nil) }

@@ -1,3 +1,4 @@
+import HummingbirdCore
 import NIOCore
 import NIOHTTP1
 
@@ -8,18 +9,18 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let limits: WebServerLimits
+    private let options: WebServerOptions
 
-    init(_ limits: WebServerLimits) { self.limits = limits }
+    init(_ options: WebServerOptions) { self.options = options }
 
     /// Adds this handler after the HTTP/1 decoder.
     ///
     /// - Returns: False if the pipeline has no HTTP/1 decoder.
-    static func add(to pipeline: ChannelPipeline.SynchronousOperations, _ limits: WebServerLimits) -> Bool {
+    static func add(to pipeline: ChannelPipeline.SynchronousOperations, _ options: WebServerOptions) -> Bool {
         do {
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandlers(
-                [HTTPServerPipelineHandler(), HTTP1Connection(limits)], position: .after(decoder))
+                [HTTPServerPipelineHandler(), HTTP1Connection(options)], position: .after(decoder))
             return true
         } catch { return false }
     }
@@ -37,7 +38,10 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
 
     // RFC 9110, section 10.1.1: a server that refuses the request by its head does not send `100 Continue`.
     private func needsContinue(_ head: HTTPRequestHead) -> Bool {
-        head.version == .http1_1 && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
-            && head.headers["content-length"].allSatisfy { Int($0).map { $0 <= limits.bodyBytesMax } ?? false }
+        guard head.version == .http1_1,
+            head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" })
+        else { return false }
+        let bytesMax = options.bodyBytesMax(toPath: URI(head.uri).path)
+        return head.headers["content-length"].allSatisfy { Int($0).map { $0 <= bytesMax } ?? false }
     }
 }

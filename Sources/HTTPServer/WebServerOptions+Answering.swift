@@ -26,7 +26,7 @@ extension WebServerOptions {
 
     private func body(of request: Request) async throws(ReadFailure) -> [UInt8] {
         guard (request.head.path ?? "").utf8.count <= limits.targetBytesMax else { throw .refused(.targetTooLong) }
-        let bytesMax = bodyBytesMax(request.uri.path) ?? limits.bodyBytesMax
+        let bytesMax = bodyBytesMax(toPath: request.uri.path)
         let length = request.headers[.contentLength].flatMap { Int($0) } ?? 0
         guard length <= bytesMax else { throw .refused(.bodyTooLong) }
         do {

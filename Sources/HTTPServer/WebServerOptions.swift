@@ -22,6 +22,8 @@ package struct WebServerOptions: Sendable {
         WebResponse(status: refusal.status)
     }
 
+    func bodyBytesMax(toPath path: String) -> Int { bodyBytesMax(path) ?? limits.bodyBytesMax }
+
     package init(host: String, port: Int) { (self.host, self.port) = (host, port) }
 
     package init(_ address: ListenAddress) { self.init(host: address.host, port: address.port) }

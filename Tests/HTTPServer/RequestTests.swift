@@ -46,6 +46,19 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `Expect is answered up to the limit of the path`() async throws {
+        let rig = try await ServerRig {
+            $0.limits.bodyBytesMax = 1
+            $0.bodyBytesMax = { $0 == "/large" ? 2 : nil }
+        }
+        let client = try rig.connect()
+        client.send("POST /large?q HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
+        #expect(await client.statuses(1) == [100])
+        client.send("bb")
+        #expect(await client.answers(1).hasSuffix("bb"))
+        try await rig.stop()
+    }
+
     @Test(arguments: ["HTTP/1.0\r\n\r\n", "HTTP/1.1\r\nhost: x\r\nconnection: Close\r\n\r\n"])
     func `a client that asks for one answer gets "connection: close" with it`(rest: String) async throws {
         let rig = try await ServerRig()
@@ -100,18 +113,16 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `starting on a port in use throws the system's error`() async throws {
+    @Test func `a port in use is reported with the remedy`() async throws {
         let rig = try await ServerRig()
-        let options = WebServerOptions(host: "127.0.0.1", port: rig.server.port)
-        let error = await #expect(throws: IOError.self) {
-            _ = try await WebServer.start(options) { _ in WebResponse(status: .ok) }
+        let address = ListenAddress(host: "127.0.0.1", port: rig.server.port)
+        let error = await #expect(throws: ListenError.self) {
+            _ = try await WebServer.start(WebServerOptions(address)) { _ in WebResponse(status: .ok) }
         }
-        #expect(error?.errnoCode == EADDRINUSE)
-        await #expect(throws: IOError.self) {
-            try await WebServer.checkCanListen(at: ListenAddress(host: "127.0.0.1", port: rig.server.port))
-        }
+        #expect(error?.description.hasPrefix("\(address): port in use: another process listens there") == true)
+        await #expect(throws: ListenError.self) { try await WebServer.checkCanListen(at: address) }
         try await rig.stop()
-        try await WebServer.checkCanListen(at: ListenAddress(host: "127.0.0.1", port: rig.server.port))
+        try await WebServer.checkCanListen(at: address)
     }
 }
 
