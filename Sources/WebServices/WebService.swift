@@ -50,7 +50,8 @@ final class WebService: Sendable {
         let path = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
         if path.service == .auth { return try signIn(request, path) }
         let operation = try Operation(path, method: request.method)
-        // Only a safeguard: the gateway does not start like this, and removing the key file does not open it.
+        // Only a safeguard: without keys, the gateway does not start at an address that other machines reach. If its
+        // key file is removed later, it refuses every request.
         guard settings.address.isLoopback || !access.isOpen else {
             throw ServiceError(.accessDenied, "the gateway has no keys; make one with `belfry key create`")
         }

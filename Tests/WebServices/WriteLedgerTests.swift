@@ -35,7 +35,7 @@ struct WriteLedgerTests {
         var ledger = Ledger(answered: 0, applied: 0)
         ledger.sent("a", asLine: 1)
         ledger.sent("b", asLine: 2)
-        #expect(ledger.passed(through: 2, last: 8).isEmpty)
+        #expect(ledger.answersLost(through: 2, last: 8).isEmpty)
         #expect(ledger.stored(through: 8, events: [("b", 8)]).texts == ["end b stored [8]", "send again a"])
         ledger.sent("a", asLine: 3)
         #expect(ledger.stored(through: 9, events: [("a", 9)]).texts == ["end a stored [9]"])
@@ -95,7 +95,7 @@ struct WriteLedgerTests {
 
         mutating func loseAnswers() {
             refusals = [:]
-            perform(ledger.passed(through: doorThrough, last: UInt64(log.count)))
+            perform(ledger.answersLost(through: doorThrough, last: UInt64(log.count)))
         }
 
         mutating func store(_ count: Int) {

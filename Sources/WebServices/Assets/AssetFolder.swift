@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import PipelineRuntime
 import Signing
@@ -5,6 +6,8 @@ import Signing
 /// The files of assets, each kept once under the checksum of its content.
 struct AssetFolder: Sendable {
     let path: String
+    /// The permissions of new folders and files.
+    let mode: DataMode
 
     // CloudKit Web Services Reference, "Data Size Limits".
     static let bytesMax = 50_000_000
@@ -26,22 +29,35 @@ struct AssetFolder: Sendable {
         let checksum = Self.checksum(of: bytes)
         let file = file(checksum)
         let files = FileManager.default
-        try files.createDirectory(atPath: folder(checksum), withIntermediateDirectories: true)
+        if let code = mode.makeFolders(folder(checksum)) {
+            throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
+        }
         if files.fileExists(atPath: file) {
             // The new date keeps the sweep from removing the file as an old one.
             try files.setAttributes([.modificationDate: Date()], ofItemAtPath: file)
         } else {
             let draft = "\(file).\(UUID().uuidString)"
-            try Data(bytes).write(to: URL(fileURLWithPath: draft))
-            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: draft))
-            try handle.synchronize()
-            try handle.close()
-            try files.moveItem(atPath: draft, toPath: file)
+            do {
+                try write(bytes, to: draft)
+                try files.moveItem(atPath: draft, toPath: file)
+            } catch {
+                unlink(draft)
+                throw error
+            }
         }
         // The names of the file and of its folder must survive a crash too.
         try AtomicTextFile.synchronizeFolder(of: file)
         try AtomicTextFile.synchronizeFolder(of: folder(checksum))
         return checksum
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws {
+        let descriptor = mode.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try handle.write(contentsOf: bytes)
+        try handle.synchronize()
+        try handle.close()
     }
 
     /// The content of the file with a checksum; nil if there is no such file.
@@ -50,20 +66,20 @@ struct AssetFolder: Sendable {
         return Array(try Data(contentsOf: URL(fileURLWithPath: file(checksum))))
     }
 
-    /// The checksums of the files that were last saved before `date`.
-    func checksums(before date: Date) throws -> [String] {
+    /// The names of the files that were last saved before `date`: checksums, and names of drafts that a crash left.
+    func names(before date: Date) throws -> [String] {
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { return [] }
         return try files.contentsOfDirectory(atPath: path).flatMap { folder in
             try files.contentsOfDirectory(atPath: "\(path)/\(folder)").filter { name in
-                guard Self.isChecksum(name) else { return false }
+                guard Self.isChecksum(String(name.prefix(64))) else { return false }
                 let attributes = try files.attributesOfItem(atPath: "\(path)/\(folder)/\(name)")
                 return (attributes[.modificationDate] as? Date).map { $0 < date } ?? false
             }
         }
     }
 
-    func remove(_ checksum: String) throws { try FileManager.default.removeItem(atPath: file(checksum)) }
+    func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: file(name)) }
 
     private func folder(_ checksum: String) -> String { "\(path)/\(checksum.prefix(2))" }
     private func file(_ checksum: String) -> String { "\(folder(checksum))/\(checksum)" }

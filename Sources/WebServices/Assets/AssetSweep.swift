@@ -12,12 +12,12 @@ struct AssetSweep: Sendable {
     static let ageMin: TimeInterval = 24 * 3_600
     private static let pauseMilliseconds = 3_600_000
 
-    /// - Returns: The checksums of the removed files.
+    /// - Returns: The names of the removed files.
     @discardableResult
     func run(at now: Date) throws -> [String] {
-        let old = try assets.checksums(before: now.addingTimeInterval(-Self.ageMin))
+        let old = try assets.names(before: now.addingTimeInterval(-Self.ageMin))
         let unused = try store.unreferencedAssets(among: old)
-        for checksum in unused { try assets.remove(checksum) }
+        for name in unused { try assets.remove(name) }
         return unused
     }
 

@@ -7,34 +7,36 @@ extension WebService {
     /// `records/changes`, for one zone.
     func changesOfZone(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
-        let read = try body.read(request.body) { json throws(ServiceError) in
+        let zoneRequest = try body.read(request.body) { json throws(ServiceError) in
             try ZoneChangesRequest(json, assetURL(for: request))
         }
-        let page = try read.page(store, session.databaseID, limit: read.limit)
-        return .object { json in read.write(page, into: &json) }
+        let page = try zoneRequest.page(store, session.databaseID, limit: zoneRequest.limit)
+        return .object { json in zoneRequest.write(page, into: &json) }
     }
 
     /// `changes/zone`, for several zones. If the changes of one zone cannot be read, the answer has an error for this
     /// zone, and the changes of the other zones.
     func changesOfZones(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
-        let (zones, limit) = try body.read(request.body) { json throws(ServiceError) in
+        let (zoneRequests, limit) = try body.read(request.body) { json throws(ServiceError) in
             let assetURL = assetURL(for: request)
-            let zones = try json.items("zones") { zone throws(ServiceError) in try ZoneChangesRequest(zone, assetURL) }
-            return (zones, try json.optionalCount("resultsLimit", atMost: RecordStore.changesMax))
+            let zoneRequests = try json.items("zones") { zone throws(ServiceError) in
+                try ZoneChangesRequest(zone, assetURL)
+            }
+            return (zoneRequests, try json.optionalCount("resultsLimit", atMost: RecordStore.changesMax))
         }
         let database = session.databaseID
         // "200 records/response": the limit applies to all zones together.
         var left = limit ?? RecordStore.changesMax
         return .object { json in
-            json.append("zones", zones) { json, zone in
+            json.append("zones", zoneRequests) { json, zoneRequest in
                 json.object { json in
                     json.append(member: .zoneID)
-                    zone.zone.write(to: &json, in: database)
+                    zoneRequest.zone.write(to: &json, in: database)
                     do throws(ServiceError) {
-                        let page = try zone.page(store, database, limit: min(left, zone.limit))
+                        let page = try zoneRequest.page(store, database, limit: min(left, zoneRequest.limit))
                         left -= page.records.count
-                        zone.write(page, into: &json)
+                        zoneRequest.write(page, into: &json)
                     } catch { error.write(into: &json, uuid: nil) }
                 }
             }

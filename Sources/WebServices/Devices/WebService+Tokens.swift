@@ -5,7 +5,7 @@ import RecordStore
 
 /// `tokens/create` and `tokens/register`: the tokens of devices.
 extension WebService {
-    /// Makes a token, registers it for the courier, and tells the client which address to poll.
+    /// Makes a token, registers a device of the courier with it, and tells the client which address to poll.
     func createToken(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
         guard let courier = settings.courier else {
             throw .bad("this gateway has no courier; the operator can set `api: courier` in the pipeline file")
@@ -20,8 +20,8 @@ extension WebService {
         }
     }
 
-    /// Registers a device's APNs token, unless a device of the user already has this token. A token of the courier was
-    /// registered when it was made.
+    /// Registers a device's APNs token, unless a device of the user already has this token. A client may also send a
+    /// token from `tokens/create`. The device with this token was registered when the token was made.
     func registerToken(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
         let (_, token, client) = try tokenRequest(request)
         guard let token else { throw .bad("apnsToken: is required") }
@@ -52,10 +52,12 @@ extension WebService {
     private func register(
         _ session: Session, name: String?, _ transport: String, _ token: String
     ) async throws(ServiceError) {
-        let lines = try session.lineMaker(ids)
+        let lineMaker = try session.lineMaker(ids)
         // The topic of an app is its bundle ID, after which its container is usually named.
-        let topic = String(lines.database.container.dropFirst("iCloud.".count))
-        let line = lines.make { $0.register(device: name ?? token, transport: transport, token: token, topic: topic) }
+        let topic = String(lineMaker.database.container.dropFirst("iCloud.".count))
+        let line = lineMaker.make {
+            $0.register(device: name ?? token, transport: transport, token: token, topic: topic)
+        }
         switch await writes.write([line], until: .now + settings.writeTimeout).first {
         case .stored: return
         case .refused(let refusal) where refusal.path == "device" || refusal.path == "token":

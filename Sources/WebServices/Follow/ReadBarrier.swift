@@ -28,7 +28,7 @@ final class ReadBarrier: Sendable {
     private let state = Mutex(State())
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: Called when ``beginQuestion()`` would return true.
+    /// - Parameter wake: Called when a read has come. It wakes the thread that calls ``beginQuestion()``.
     init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
     /// The last sequence in the store.

@@ -13,8 +13,8 @@ final class StoreFollower {
     private let barrier: ReadBarrier
     private let onApplied: (_ hasDeleted: Bool) throws -> Void
 
-    /// How many bytes of arrived batches are applied in one transaction.
-    private static let transactionBytesMax = 4 << 20
+    /// When the batches of a transaction have this many bytes, the transaction gets no more batches.
+    private static let transactionBytes = 4 << 20
 
     /// - Parameters:
     ///   - applied: The last sequence in the store.
@@ -53,7 +53,7 @@ final class StoreFollower {
     /// - Returns: Whether any batch had arrived.
     private func applyArrived() throws -> Bool {
         var (batches, bytes, last): ([EventBatch], Int, UInt64) = ([], 0, 0)
-        while bytes < Self.transactionBytesMax, let arrival = try client.receive() {
+        while bytes < Self.transactionBytes, let arrival = try client.receive() {
             guard case .batch(let first, let count, let now, let lines) = arrival else { continue }
             batches.append(EventBatch(firstSequence: first, now: now, lines: Array(lines)))
             (bytes, last) = (bytes + lines.count, first + UInt64(count) - 1)

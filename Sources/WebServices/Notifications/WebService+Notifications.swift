@@ -7,7 +7,8 @@ import RecordStore
 /// CKMarkNotificationsReadOperation, which have no call in CloudKit Web Services. The gateway passes the request to the
 /// courier, with the token of one of the user's courier devices.
 extension WebService {
-    // The courier's own limits: see the manual's page on the courier.
+    // The courier has this limit for a page, and for the IDs in a request that marks notifications as read. See the
+    // manual's page on the courier.
     static let notificationsMax = 400
 
     func changesOfNotifications(_ request: ServiceRequest, _ session: Session) async throws(ServiceError)
@@ -79,7 +80,9 @@ extension WebService {
 
     /// Refuses a token that the courier would refuse as malformed.
     private static func check(_ token: String) throws(ServiceError) {
-        guard token.utf8.count <= 200, token.wholeMatch(of: /[0-9A-Za-z]+-[0-9]+-[0-9]+/) != nil else {
+        guard token.utf8.count <= 200, token.wholeMatch(of: /[0-9A-Za-z]+-[0-9]+-[0-9]+/) != nil,
+            token.split(separator: "-").suffix(2).allSatisfy({ Int64($0) != nil })
+        else {
             throw .bad("syncToken: this service did not issue it")
         }
     }

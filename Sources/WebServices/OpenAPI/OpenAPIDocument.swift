@@ -1,8 +1,8 @@
 import CloudKitModel
 import JSON
 
-/// Describes every ``Operation`` of the gateway in the OpenAPI format (version 3.1.0), for tools that make or test
-/// clients. Signing in and the addresses of assets are not described.
+/// Describes the paths of the gateway in the OpenAPI format (version 3.1.0), for tools that make or test clients. The
+/// path of the document itself is not described.
 package enum OpenAPIDocument {
     /// The path at which a gateway answers with the document.
     package static let path = "/openapi.json"
@@ -17,7 +17,10 @@ package enum OpenAPIDocument {
             }
             json.append(member: "paths")
             json.object { json in
-                for operation in Operation.allCases { write(operation, into: &json) }
+                for endpoint in Endpoint.all {
+                    json.append(key: endpoint.path)
+                    json.object { endpoint.write(into: &$0) }
+                }
             }
             json.append(member: "components")
             json.object { json in
@@ -31,87 +34,184 @@ package enum OpenAPIDocument {
             }
         }.text
     }
+}
 
-    /// The statuses of CloudKit's codes, and the statuses for paths and headers that are too long for the server.
-    private static let errorStatuses = Set(ServerErrorCode.allCases.map(\.status)).union([414, 431]).sorted()
-
-    private static func write(_ operation: Operation, into json: inout ByteBuffer) {
-        json.append(key: operation.pathTemplate)
-        json.object { json in
-            json.append("parameters", operation.pathParameters + ["ckAPIToken", "ckWebAuthToken"]) { json, name in
-                json.object { write(parameter: name, of: operation, into: &$0) }
-            }
-            for method in operation.methods {
-                json.append(key: method.lowercased())
-                json.object { write(operation, method, into: &$0) }
-            }
-        }
+/// A path of the gateway, with what a client may send to it.
+struct Endpoint {
+    /// The body of a request or an answer.
+    enum Content {
+        case json(Schema, example: String?)
+        /// The bytes of a file.
+        case file
     }
 
-    private static func write(parameter name: String, of operation: Operation, into json: inout ByteBuffer) {
-        let isInPath = !name.hasPrefix("ck")
+    struct Method {
+        /// Such as `GET`.
+        let name: String
+        /// Unique in the document.
+        let id: String
+        let summary: String
+        var request: Content?
+        let answer: Content
+    }
+
+    struct Parameter {
+        let name: String
+        let isInPath: Bool
+        let schema: Schema
+    }
+
+    /// The path. The name of each parameter in the path is in braces.
+    let path: String
+    let parameters: [Parameter]
+    let methods: [Method]
+
+    static let all = Operation.allCases.map(Endpoint.init) + [signIn, asset]
+
+    private static let signIn = Endpoint(
+        path: "/auth/1/{container}/{environment}/signin", parameters: [.container, .environment],
+        methods: [
+            Method(
+                name: "POST", id: "post-signin",
+                summary: "Exchanges an assertion of the operator's sign-in service for a web authentication token.",
+                request: .json(
+                    .object([.required("assertion", .text), .optional("keepSignedIn", .flag)]), example: nil),
+                answer: .json(
+                    .object([
+                        .required("userRecordName", .text), .required("webAuthToken", .text),
+                        .required("expires", .text),
+                    ]), example: nil))
+        ])
+
+    private static let asset = Endpoint(
+        path: WebService.assetPath + "{ticket}",
+        parameters: [Parameter(name: "ticket", isInPath: true, schema: .pattern("[A-Za-z0-9._~-]+"))],
+        methods: ["POST", "PUT"].map { name in
+            Method(
+                name: name, id: "\(name.lowercased())-asset",
+                summary: "Uploads the file of an asset to an address that assets/upload gave.", request: .file,
+                answer: .json(.object([.required("singleFile", Schema.assetValue)]), example: nil))
+        } + [
+            Method(name: "GET", id: "get-asset", summary: "Downloads the file of an asset.", answer: .file)
+        ])
+
+    fileprivate init(path: String, parameters: [Parameter], methods: [Method]) {
+        (self.path, self.parameters, self.methods) = (path, parameters, methods)
+    }
+
+    fileprivate init(_ operation: Operation) {
+        path = operation.pathTemplate
+        parameters =
+            [.container, .environment] + (operation.isOfDevice ? [] : [.database(of: operation)])
+            + ["ckAPIToken", "ckWebAuthToken"].map {
+                Parameter(name: $0, isInPath: false, schema: .pattern(".+"))
+            }
+        methods = operation.methods.map { name in
+            Method(
+                name: name, id: "\(name.lowercased())-\(operation.rawValue.replacing("/", with: "-"))",
+                summary: operation.summary,
+                request: name == "POST" ? .json(operation.request, example: operation.example) : nil,
+                answer: .json(operation.answer, example: nil))
+        }
+    }
+}
+
+extension Endpoint.Parameter {
+    fileprivate static let container = Self(name: "container", isInPath: true, schema: Schema.container)
+    fileprivate static let environment = Self(
+        name: "environment", isInPath: true, schema: .word(["development", "production"]))
+
+    fileprivate static func database(of operation: Operation) -> Self {
+        let scopes = DatabaseScope.allCases.filter(operation.databases.contains)
+        return Self(name: "database", isInPath: true, schema: .word(scopes.map { "\($0.word)" }))
+    }
+
+    fileprivate func write(into json: inout ByteBuffer) {
         json.append("name", name)
         json.append("in", isInPath ? "path" : "query")
         json.append("required", isInPath)
         json.append(member: "schema")
-        switch name {
-        case "container": Schema.container.write(into: &json)
-        case "environment": Schema.word(["development", "production"]).write(into: &json)
-        case "database":
-            let words = DatabaseScope.allCases.filter(operation.databases.contains).map { "\($0.word)" }
-            Schema.word(words).write(into: &json)
-        default: Schema.pattern(".+").write(into: &json)
+        schema.write(into: &json)
+    }
+}
+
+extension Endpoint {
+    fileprivate func write(into json: inout ByteBuffer) {
+        json.append("parameters", parameters) { json, parameter in json.object { parameter.write(into: &$0) } }
+        for method in methods {
+            json.append(key: method.name.lowercased())
+            json.object { method.write(into: &$0) }
         }
     }
+}
 
-    private static func write(_ operation: Operation, _ method: String, into json: inout ByteBuffer) {
-        json.append("operationId", "\(method.lowercased())-\(operation.rawValue.replacing("/", with: "-"))")
-        json.append("summary", operation.summary)
-        if method == "POST" {
+extension Endpoint.Method {
+    /// The statuses of CloudKit's codes, and the statuses for paths and headers that are too long for the server.
+    private static let errorStatuses = Set(ServerErrorCode.allCases.map(\.status)).union([414, 431]).sorted()
+
+    fileprivate func write(into json: inout ByteBuffer) {
+        json.append("operationId", id)
+        json.append("summary", summary)
+        if let request {
             json.append(member: "requestBody")
             json.object { json in
-                json.append("required", operation.request.hasRequiredMembers)
+                json.append("required", request.isRequired)
                 json.append(member: "content")
-                writeContent(operation.request, example: operation.example, into: &json)
+                request.write(into: &json)
             }
         }
         json.append(member: "responses")
         json.object { json in
-            write(status: "200", "The answer; an item that failed is an error dictionary.", operation.answer, &json)
+            write(status: "200", "The answer; an item that failed is an error dictionary.", answer, &json)
             for status in Self.errorStatuses {
-                write(status: "\(status)", "The whole request failed.", .named("Error"), &json)
+                let error = Endpoint.Content.json(.named("Error"), example: nil)
+                write(status: "\(status)", "The whole request failed.", error, &json)
             }
         }
     }
 
-    private static func write(
-        status: String, _ description: String, _ schema: Schema, _ json: inout ByteBuffer
+    private func write(
+        status: String, _ description: String, _ content: Endpoint.Content, _ json: inout ByteBuffer
     ) {
         json.append(key: status)
         json.object { json in
             json.append("description", description)
             json.append(member: "content")
-            writeContent(schema, into: &json)
+            content.write(into: &json)
+        }
+    }
+}
+
+extension Endpoint.Content {
+    fileprivate var isRequired: Bool {
+        switch self {
+        case .json(let schema, _): schema.hasRequiredMembers
+        case .file: false
         }
     }
 
-    private static func writeContent(_ schema: Schema, example: String? = nil, into json: inout ByteBuffer) {
+    fileprivate func write(into json: inout ByteBuffer) {
         json.object { json in
-            json.append(member: "application/json")
-            json.object { json in
-                json.append(member: "schema")
-                schema.write(into: &json)
-                json.append("example", raw: example)
+            switch self {
+            case .json(let schema, let example):
+                json.append(member: "application/json")
+                json.object { json in
+                    json.append(member: "schema")
+                    schema.write(into: &json)
+                    json.append("example", raw: example)
+                }
+            case .file:
+                json.append(member: "application/octet-stream")
+                json.append("{}")
             }
         }
     }
 }
 
 extension Operation {
-    fileprivate var pathParameters: [String] { ["container", "environment"] + (isOfDevice ? [] : ["database"]) }
-
     var pathTemplate: String {
-        let root = isOfDevice ? "/device/1" : "/database/1"
-        return root + pathParameters.map { "/{\($0)}" }.joined() + "/" + rawValue
+        let root =
+            isOfDevice ? "/device/1/{container}/{environment}/" : "/database/1/{container}/{environment}/{database}/"
+        return root + rawValue
     }
 }

@@ -9,18 +9,18 @@ extension Operation {
             ])
         case .recordsLookup:
             .object([Self.records(["AnsweredRecord", "RecordError"]), .optional("syncToken", .text)])
-        case .recordsChanges: .object([Self.changedRecords] + Self.position)
+        case .recordsChanges: .object([Self.changedRecords] + Self.syncMembers)
         case .changesZone:
             .object([
                 Self.list(
                     "zones",
                     [
-                        .object([.required("zoneID", .named("ZoneID")), Self.changedRecords] + Self.position),
+                        .object([.required("zoneID", .named("ZoneID")), Self.changedRecords] + Self.syncMembers),
                         .named("ZoneError"),
                     ])
             ])
-        case .changesDatabase: .object([Self.zones(["Zone"])] + Self.position)
-        case .zonesChanges: .object([Self.zones(["Zone"]), .required("metaSyncToken", .text)] + Self.position)
+        case .changesDatabase: .object([Self.zones(["Zone"])] + Self.syncMembers)
+        case .zonesChanges: .object([Self.zones(["Zone"]), .required("metaSyncToken", .text)] + Self.syncMembers)
         case .zonesList: .object([Self.zones(["Zone"])])
         case .zonesLookup, .zonesModify: .object([Self.zones(["Zone", "ZoneError"])])
         case .subscriptionsList: .object([Self.list("subscriptions", [Self.subscription])])
@@ -33,12 +33,12 @@ extension Operation {
         case .tokensRegister: .object([])
         case .usersCaller, .usersCurrent: .object([.required("userRecordName", .text)])
         case .assetsUpload: .object([Self.list("tokens", [Self.upload])])
-        case .notificationsChanges: .object([Self.list("notifications", [Self.notification])] + Self.position)
+        case .notificationsChanges: .object([Self.list("notifications", [Self.notification])] + Self.syncMembers)
         case .notificationsRead: .object([Self.list("notificationIDs", [.text]), Self.list("unknown", [.text])])
         }
     }
 
-    private static let position: [Schema.Member] = [.required("syncToken", .text), .required("moreComing", .flag)]
+    private static let syncMembers: [Schema.Member] = [.required("syncToken", .text), .required("moreComing", .flag)]
     private static let changedRecords = records(["AnsweredRecord", "DeletedRecord"])
     /// A saved subscription, or `{"subscriptionID":…,"deleted":true}`.
     private static let subscription = Schema.object([

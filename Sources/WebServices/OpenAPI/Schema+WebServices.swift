@@ -66,6 +66,11 @@ extension Schema {
         .optional("firesOnce", .flag), .optional("zoneID", .named("ZoneID")), .optional("zoneWide", .flag),
         .optional("notificationInfo", .object([])),
     ])
+    /// The value of an asset field, as the answer to an upload gives it.
+    static let assetValue = object([
+        .required("fileChecksum", .text), .required("size", .number), .required("wrappingKey", .text),
+        .required("receipt", .text), .required("referenceChecksum", .text),
+    ])
     private static let errorMembers: [Member] = [
         .required("serverErrorCode", .word(ServerErrorCode.allCases.map(\.rawValue))), .required("reason", .text),
         .optional("retryAfter", .number), .optional("redirectURL", .text),
@@ -73,7 +78,7 @@ extension Schema {
     /// The error of a whole request.
     private static let error = Schema.object(errorMembers + [.required("uuid", .text)])
 
-    /// The error of one item, which `member` names.
+    /// The error of one item. The member with the name `member` says which item failed.
     private static func item(_ member: String, _ schema: Schema) -> Schema {
         .object([.required(member, schema)] + errorMembers)
     }
@@ -148,7 +153,14 @@ extension Operation {
             .object([.optional("syncToken", .text), Self.limit])
         case .notificationsRead:
             .object([.required("notificationIDs", .list(.text, atMost: WebService.notificationsMax))])
-        case .zonesLookup: .object([.required("zones", .list(.named("ZoneID"), atLeast: 1, atMost: 200))])
+        case .zonesLookup:
+            .object([
+                .required(
+                    "zones",
+                    .list(
+                        .anyOf([.named("ZoneID"), .object([.required("zoneID", .named("ZoneID"))])]), atLeast: 1,
+                        atMost: 200))
+            ])
         case .zonesModify: Self.operations(["create", "delete"], "zone", .named("Zone"))
         case .subscriptionsLookup:
             .object([

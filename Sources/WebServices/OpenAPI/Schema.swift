@@ -5,7 +5,9 @@ indirect enum Schema: Sendable {
     case text
     /// A string that matches a regular expression from its start to its end.
     case pattern(String)
+    /// One of these strings.
     case word([String])
+    /// A whole number of at least 1.
     case count(atMost: Int?)
     case number
     case flag

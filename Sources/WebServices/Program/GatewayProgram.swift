@@ -55,8 +55,8 @@ private struct GatewayReloads: Sendable {
 
     private func handle(_ message: SupervisorMessage) {
         guard case .file(let folder, let text) = message else { return }
-        let isReady = reload(PipelineText(path: gateway.path, folder: folder, text: text))
-        SupervisorLine.ofThisProcess.sendAnswer(isReady: isReady)
+        let isAccepted = reload(PipelineText(path: gateway.path, folder: folder, text: text))
+        SupervisorSocket.ofThisProcess.sendAnswer(acceptsFile: isAccepted)
     }
 
     /// - Returns: Whether the gateway has accepted the file.

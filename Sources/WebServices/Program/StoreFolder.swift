@@ -17,7 +17,7 @@ package struct StoreFolder: Sendable {
     static let storeName = "store.sqlite"
     static let assetsName = "assets"
 
-    /// How many bytes of events one transaction applies.
+    /// When the batches of a transaction have this many bytes, the transaction gets no more batches.
     private static let transactionBytes = 4 << 20
 
     package init(_ settings: GatewaySettings, of file: PipelineFile) {
@@ -25,7 +25,7 @@ package struct StoreFolder: Sendable {
         changes = "\(file.data)/logs/\(file.sourceStage.logName)"
     }
 
-    /// The log from which the store is made; nil before ingest's first start.
+    /// The summary of the log from which the store is made; nil before ingest's first start.
     package func changesLog() throws(EventLogError) -> LogSummary? {
         try EventLogs.isLog(directory: changes) ? EventLogs.summary(directory: changes) : nil
     }
@@ -37,8 +37,8 @@ package struct StoreFolder: Sendable {
     /// events that these records need. The new store refuses change tokens from before the log's first event.
     ///
     /// - Parameter onBatch: Called after each batch that was read, with its number of bytes.
-    /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while a gateway runs; ``StoreFolderError/noLog(_:)`` if
-    ///   ingest has never been started.
+    /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while a gateway uses this folder;
+    ///   ``StoreFolderError/noLog(_:)`` if ingest has never been started.
     package func rebuild(_ onBatch: (UInt64) throws -> Void) throws -> StoreSummary {
         try DataFolder.prepare(path, mode)
         let lock = try StoreLock(folder: path)
@@ -70,7 +70,8 @@ package struct StoreFolder: Sendable {
     }
 
     /// Copies the store and its assets to a new folder, with which another gateway of the pipeline can start. The
-    /// gateway may run meanwhile. The secret is not copied, because each gateway is a producer of its own.
+    /// gateway may run meanwhile. The secret is not copied, because each gateway is a producer of its own. The file of
+    /// keys is not copied either.
     package func copy(to folder: String) throws -> StoreSummary {
         let target = "\(folder)/\(Self.storeName)"
         guard !FileManager.default.fileExists(atPath: target) else { throw StoreFolderError.exists(target) }
@@ -95,7 +96,8 @@ package enum StoreFolderError: Error, Hashable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .noLog(let folder): "\(folder): there is no log yet, from which a store is made; start the pipeline first"
+        case .noLog(let folder):
+            "\(folder): the store is made from this log, which does not exist yet; start the pipeline first"
         case .exists(let path): "\(path) exists already; copy to a new folder"
         }
     }

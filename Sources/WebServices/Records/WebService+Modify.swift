@@ -7,13 +7,13 @@ import RecordStore
 extension WebService {
     /// `records/modify`.
     func modifyRecords(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
-        let lines = try session.lineMaker(ids)
+        let lineMaker = try session.lineMaker(ids)
         let assets = AssetValues(tickets: tickets, store: store, database: session.databaseID)
         var body = RequestBody()
         let modify = try body.read(request.body) { json throws(ServiceError) in
             try ModifyRequest(json, assets, newName: ids.newUUID)
         }
-        let pending = modify.lines.map { operations in lines.make { $0.modify(operations) } }
+        let pending = modify.lines.map { operations in lineMaker.make { $0.modify(operations) } }
         guard pending.allSatisfy({ $0.bytes.count <= DoorLimits.modifyBytesMax }) else {
             throw ServiceError(
                 .quotaExceeded,
@@ -109,8 +109,7 @@ private struct ModifyAnswer {
                 desiredKeys: item.desiredKeys, numbersAsStrings: modify.numbersAsStrings, assetURL: assetURL)
             return dictionaries.append(record, to: &json)
         }
-        // A save always makes an event. Without an event the save was refused, and the refusal was lost while ingest
-        // restarted.
+        // A save that was not refused always has an event. Without its event, nothing is known of the save.
         guard item.operation.isDelete else { return write(item, error: .outcomeUnknown, into: &json) }
         json.object { json in
             json.append(.recordName, item.recordName)

@@ -36,7 +36,7 @@ extension WebService {
     }
 
     /// A token for the changes after this read. Nil in the public database, and nil if the client does not ask for the
-    /// token with `getCurrentSyncToken=true` in the query.
+    /// token with `getCurrentSyncToken=true` in the query of the URL.
     ///
     /// The token is made before the read. So a change between the token and the read is read twice, not missed.
     private func currentToken(

@@ -2,7 +2,7 @@ import CloudKitModel
 
 /// The operation that a request asks for: the last two parts of its path.
 ///
-/// The operations are those of the CloudKit Web Services Reference, except `notifications/*`, which only Belfry has.
+/// The operations are a selection from the CloudKit Web Services Reference. Only `notifications/*` are Belfry's own.
 enum Operation: String, CaseIterable, Sendable {
     case recordsModify = "records/modify"
     case recordsQuery = "records/query"

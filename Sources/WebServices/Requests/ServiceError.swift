@@ -30,7 +30,7 @@ struct ServiceError: Error, Hashable, Sendable {
 
     static let outcomeUnknown = ServiceError(
         .tryAgainLater,
-        "the write was sent but not confirmed in time; check whether it took effect before you send it again",
+        "the gateway does not know whether the write happened or still will; check this before you send it again",
         retryAfter: 5)
 }
 

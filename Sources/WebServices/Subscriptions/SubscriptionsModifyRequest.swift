@@ -16,9 +16,9 @@ struct SubscriptionsModifyRequest: Sendable {
     let items: [Item]
 
     /// - Parameters:
-    ///   - lines: Makes the lines for ingest's door.
+    ///   - lineMaker: Makes the lines for ingest's door.
     ///   - newID: Makes an ID for a subscription that the client has not named.
-    init(_ body: JSONValue, _ lines: LineMaker, newID: () -> String) throws(ServiceError) {
+    init(_ body: JSONValue, _ lineMaker: LineMaker, newID: () -> String) throws(ServiceError) {
         items = try body.items(.operations) { operation throws(ServiceError) in
             let isDelete = try operation.isDelete(["create", "update", "delete"])
             guard let subscription = operation[.subscription], subscription.isObject else {
@@ -29,13 +29,13 @@ struct SubscriptionsModifyRequest: Sendable {
                 guard let given else { throw .bad("subscription.subscriptionID: is required") }
                 return Item(
                     subscriptionID: given, isDelete: true, subscription: "",
-                    line: lines.make { $0.delete(subscription: given) })
+                    line: lineMaker.make { $0.delete(subscription: given) })
             }
             let id = given ?? newID()
             let text = Self.text(subscription, id: given == nil ? id : nil)
             return Item(
                 subscriptionID: id, isDelete: false, subscription: text,
-                line: lines.make { $0.save(subscription: text) })
+                line: lineMaker.make { $0.save(subscription: text) })
         }
     }
 

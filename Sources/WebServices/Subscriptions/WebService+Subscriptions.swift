@@ -7,10 +7,10 @@ extension WebService {
     func modifySubscriptions(
         _ request: ServiceRequest, _ session: Session
     ) async throws(ServiceError) -> ServiceAnswer {
-        let lines = try session.lineMaker(ids)
+        let lineMaker = try session.lineMaker(ids)
         var body = RequestBody()
         let modify = try body.read(request.body) { json throws(ServiceError) in
-            try SubscriptionsModifyRequest(json, lines, newID: ids.newUUID)
+            try SubscriptionsModifyRequest(json, lineMaker, newID: ids.newUUID)
         }
         let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout)
             .throwingIfAllUnknown()

@@ -22,7 +22,9 @@ struct DoorProducer<StoredEvent: Sendable>: Sendable {
         producer.onAnswer = { [writes] answer in
             writes.answered(through: answer.through, last: answer.last, refusals: Self.refusals(answer))
         }
-        producer.onLostAnswers = { [writes] lost in writes.passed(through: lost.lines.upperBound, last: lost.last) }
+        producer.onLostAnswers = { [writes] lost in
+            writes.answersLost(through: lost.lines.upperBound, last: lost.last)
+        }
         var next = known + 1
         var checked = ContinuousClock.now
         while !isStopped() {

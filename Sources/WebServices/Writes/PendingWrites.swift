@@ -48,7 +48,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
 
     fileprivate struct State {
         var ledger: Ledger?
-        /// The last sequence in the store, also before the ledger begins.
+        /// The last sequence in the store. Needed for events that the store applies before there is a ledger.
         var applied: UInt64 = 0
         var open: [String: OpenLine] = [:]
         var requests: [Int: Request] = [:]
@@ -57,7 +57,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         var isClosed = false
     }
 
-    fileprivate typealias Answer = (request: CheckedContinuation<[Result], Never>, results: [Result])
+    fileprivate typealias Answer = (continuation: CheckedContinuation<[Result], Never>, results: [Result])
 
     private let state = Mutex(State())
     private let wake: @Sendable () -> Void
@@ -95,13 +95,13 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         let answers = state.withLock { state in
             state.isClosed = true
             defer { (state.requests, state.open, state.queue) = ([:], [:], []) }
-            return state.requests.values.map { (request: $0.continuation, results: $0.results) }
+            return state.requests.values.map { (continuation: $0.continuation, results: $0.results) }
         }
         resume(answers)
     }
 
     private func resume(_ answers: [Answer]) {
-        for answer in answers { answer.request.resume(returning: answer.results) }
+        for answer in answers { answer.continuation.resume(returning: answer.results) }
     }
 }
 
@@ -136,7 +136,7 @@ extension PendingWrites {
         advance { $0.answered(through: line, last: last, refusals: refusals) }
     }
 
-    func passed(through line: UInt64, last: UInt64) { advance { $0.passed(through: line, last: last) } }
+    func answersLost(through line: UInt64, last: UInt64) { advance { $0.answersLost(through: line, last: last) } }
 
     /// Answers the requests whose deadlines have passed. Their lines stay open until they end.
     func expire(at now: ContinuousClock.Instant) {

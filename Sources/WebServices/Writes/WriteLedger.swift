@@ -11,7 +11,7 @@
 /// | queued | `sent` | at the door |
 /// | at the door | `answered`, with a refusal | ended: refused |
 /// | at the door | `answered`, without a refusal | waiting for the store, up to a sequence |
-/// | at the door | `passed` | unknown, up to a sequence |
+/// | at the door | `answersLost` | unknown, up to a sequence |
 /// | any except queued | `stored`, with its events | ended: stored |
 /// | waiting for the store | `stored` up to the sequence, without events | ended: stored, nothing changed |
 /// | unknown | `stored` up to the sequence, without events | queued again |
@@ -80,7 +80,7 @@ struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
     }
 
     /// The door has every line up to `line`; its answers to some of them were lost.
-    mutating func passed(through line: UInt64, last: UInt64) -> [Action] {
+    mutating func answersLost(through line: UInt64, last: UInt64) -> [Action] {
         settle(through: line) { _, write, ledger in
             ledger.awaited.append((last, Write(id: write.id, isUnknown: true)))
         }

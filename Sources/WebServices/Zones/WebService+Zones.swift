@@ -6,9 +6,11 @@ import RecordStore
 extension WebService {
     /// `zones/modify`.
     func modifyZones(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
-        let lines = try session.lineMaker(ids)
+        let lineMaker = try session.lineMaker(ids)
         var body = RequestBody()
-        let modify = try body.read(request.body) { json throws(ServiceError) in try ZonesModifyRequest(json, lines) }
+        let modify = try body.read(request.body) { json throws(ServiceError) in
+            try ZonesModifyRequest(json, lineMaker)
+        }
         let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout)
             .throwingIfAllUnknown()
         let database = session.databaseID

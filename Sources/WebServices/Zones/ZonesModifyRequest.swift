@@ -14,8 +14,8 @@ struct ZonesModifyRequest: Sendable {
 
     let items: [Item]
 
-    /// - Parameter lines: Makes the lines for ingest's door.
-    init(_ body: JSONValue, _ lines: LineMaker) throws(ServiceError) {
+    /// - Parameter lineMaker: Makes the lines for ingest's door.
+    init(_ body: JSONValue, _ lineMaker: LineMaker) throws(ServiceError) {
         items = try body.items(.operations) { operation throws(ServiceError) in
             let isDelete = try operation.isDelete(["create", "delete"])
             guard let zoneID = operation["zone"]?[.zoneID] else { throw .bad("zone.zoneID: is required") }
@@ -26,7 +26,7 @@ struct ZonesModifyRequest: Sendable {
             }
             return Item(
                 zone: ZoneKey(zoneID), isDelete: isDelete,
-                line: lines.make { $0.zone(zoneID, isDelete: isDelete) })
+                line: lineMaker.make { $0.zone(zoneID, isDelete: isDelete) })
         }
     }
 }

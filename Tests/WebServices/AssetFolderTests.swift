@@ -1,0 +1,36 @@
+import EventLog
+import Foundation
+import TestSupport
+import Testing
+
+@testable import WebServices
+
+@Suite struct AssetFolderTests {
+    private static func permissions(of path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test func `the file of an asset has the data mode, and is saved once`() throws {
+        let folder = try Folder()
+        let assets = AssetFolder(path: folder.path + "/assets", mode: DataMode(folders: 0o750))
+        let checksum = try assets.save(Array("picture".utf8))
+        #expect(try assets.save(Array("picture".utf8)) == checksum)
+        #expect(try assets.read(checksum) == Array("picture".utf8))
+        let parent = "\(assets.path)/\(checksum.prefix(2))"
+        #expect(try FileManager.default.contentsOfDirectory(atPath: parent) == [checksum])
+        #expect(try Self.permissions(of: parent) == 0o750)
+        #expect(try Self.permissions(of: "\(parent)/\(checksum)") == 0o640)
+    }
+
+    @Test func `a draft that a crash left is among the old files`() throws {
+        let folder = try Folder()
+        let assets = AssetFolder(path: folder.path + "/assets", mode: .owner)
+        let checksum = try assets.save(Array("picture".utf8))
+        let draft = "\(checksum).0"
+        try folder.write("pic", to: "assets/\(checksum.prefix(2))/\(draft)")
+        #expect(try assets.names(before: .distantFuture).sorted() == [checksum, draft])
+        try assets.remove(draft)
+        #expect(try assets.names(before: .distantFuture) == [checksum])
+        #expect(try assets.names(before: .distantPast) == [])
+    }
+}
