@@ -70,6 +70,27 @@ struct EventLookupTests {
         try log.writer.close()
     }
 
+    @Test func `a large batch is read about once, however many of its events are read`() throws {
+        let log = try Log(segmentBytesMax: 64 << 20)
+        for _ in 0..<10 { try log.append(10_000, length: 100) }
+        let lookup = EventLookup(directory: log.directory)
+        let before = try Self.bytesReadByThread()
+        var random = Seeded(1)
+        for _ in 0..<1_000 {
+            try checkEvent(at: 1 + random.below(log.lines.count), of: log, with: lookup, "a random event")
+        }
+        let bytes = try Self.bytesReadByThread() - before
+        let logBytes = log.lines.reduce(0) { $0 + $1.utf8.count + 1 }
+        #expect(bytes < logBytes * 4, "\(bytes) bytes were read from a log of \(logBytes) bytes")
+        try log.writer.close()
+    }
+
+    /// How many bytes the calling thread has read from files (proc(5), `/proc/pid/io`).
+    private static func bytesReadByThread() throws -> Int {
+        let text = try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8)
+        return try #require(text.firstMatch(of: /rchar: ([0-9]+)/).flatMap { Int($0.1) })
+    }
+
     @Test func `a log that does not exist yet has no events`() throws {
         let folder = try Folder()
         #expect(try EventLookup(directory: folder.path + "/none").read(1) { _ in } == nil)
