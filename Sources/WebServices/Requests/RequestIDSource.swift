@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// Makes names that are unique among all gateways of a pipeline.
@@ -14,10 +13,13 @@ final class RequestIDSource: Sendable {
         prefix + ":" + String(next.wrappingAdd(1, ordering: .relaxed).newValue, radix: 36)
     }
 
-    /// A UUID, as a name for a record, subscription or request that has none.
+    /// A random UUID (RFC 9562, version 4), as a name for a record, subscription or request that has none.
+    ///
+    /// Foundation's `UUID()` would open `/dev/urandom` for each name.
     func newUUID() -> String {
-        let bytes = UUID().uuid
-        return withUnsafeBytes(of: bytes) { bytes in
+        let high = UInt64.random(in: .min ... .max) & ~(0xF << 12) | 4 << 12
+        let low = UInt64.random(in: .min ... .max) >> 2 | 1 << 63
+        return withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in
                 var end = 0
                 for (index, byte) in bytes.enumerated() {
