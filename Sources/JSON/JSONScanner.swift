@@ -51,7 +51,9 @@
                 unsafe nodes[nodeCount] = JSONNode(
                     isObject ? .object : .array, from: position, to: position, next: nodeCount)
                 position = unsafe space(position &+ 1)
-                guard unsafe position < count else { throw unsafe missing(isObject) }
+                guard unsafe position < count else {
+                    throw unsafe missing(isObject ? "a key in double quotes or '}'" : "a value or ']'", position)
+                }
                 guard unsafe bytes[position] == closing(isObject) else {
                     nodeCount &+= 1
                     unsafe nodes[container].info &+= 1 << JSONNode.countShift

@@ -94,8 +94,8 @@ public final class TestPipeline: Sendable {
             clock.mark += 1
             return clock.mark
         }
-        try await door.moveTime(to: time, mark: mark)
-        await pipeline.last.control.wait { $0.mark >= mark || $0.phase == .stopped }
+        try await producer.moveTime(to: time, mark: mark)
+        for host in pipeline.hosts { await host.control.wait { $0.mark >= mark || $0.phase == .stopped } }
     }
 
     /// Every push so far, in order, as the JSON line that a transport gets.

@@ -13,7 +13,7 @@ package struct RefusedClient: Hashable, Sendable {
 /// Checks the CURVE clients of all servers of one context, on a thread of its own (ZeroMQ RFC 27/ZAP). Each server
 /// belongs to a domain. A domain has a list of clients; without a list it refuses every client.
 ///
-/// libzmq lets every client in when nobody answers at the ZAP endpoint. Therefore each CURVE server needs a
+/// libzmq lets every client in if no socket is bound to the ZAP endpoint. Therefore each CURVE server needs a
 /// `ClientAuthorization` and keeps it alive. The endpoint stays bound until the authorization is freed.
 package final class ClientAuthorization: Sendable {
     let context: ZMQContext
@@ -46,8 +46,9 @@ package final class ClientAuthorization: Sendable {
     }
 }
 
-// @unchecked holds because `init` uses the socket and the message before the thread exists, and then only that thread
-// uses them. `ClientAuthorization` joins the thread before it releases this object. All other members are Sendable.
+// @unchecked holds because `init` uses the socket and the message before the thread exists, and while the thread runs,
+// only the thread uses them. `ClientAuthorization` calls `release()` after the thread has ended. All other members are
+// Sendable.
 private final class ZAPResponder: @unchecked Sendable {
     let userIDs = Mutex<[String: [CurvePublicKey: String]]>([:])
     private let endpoint = "inproc://zeromq.zap.01"

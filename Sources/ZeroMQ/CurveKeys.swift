@@ -43,7 +43,7 @@ extension CurveSecretKey: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A key pair of one process.
+/// A CURVE key pair: a secret key and the public key that belongs to it.
 package struct CurveKeyPair: Sendable {
     package let publicKey: CurvePublicKey
     package let secretKey: CurveSecretKey

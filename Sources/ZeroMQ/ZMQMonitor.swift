@@ -15,7 +15,7 @@ package final class ZMQMonitor {
         /// The other side broke the protocol, or the two sides differ in encryption.
         package static let handshakeFailed = Events(
             rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
-        /// A client's key was not in the list. libzmq 4.3 does not connect this client again.
+        /// A client's key was not in the list. After this, the client's libzmq (4.3) does not try to connect again.
         package static let authenticationFailed = Events(rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
         package static let all = Events(rawValue: ZMQ_EVENT_ALL)
     }
@@ -26,7 +26,8 @@ package final class ZMQMonitor {
         package let value: UInt32
         package let endpoint: String
 
-        /// Whether only one of the two sides encrypts. libzmq 4.3 does not connect this client again.
+        /// Whether only one of the two sides encrypts. After this, the client's libzmq (4.3) does not try to connect
+        /// again.
         package var isMechanismMismatch: Bool {
             kind.rawValue == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
                 && value == UInt32(ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)

@@ -1,7 +1,7 @@
 import CZeroMQ
 import Glibc
 
-/// The events to wait for at an item, or the events that a poll found there.
+/// The events for which a ``ZMQPoller`` waits at one of its items, or the events that a poll found at the item.
 package struct ZMQReadiness: OptionSet, Sendable {
     package let rawValue: Int16
     package init(rawValue: Int16) { self.rawValue = rawValue }

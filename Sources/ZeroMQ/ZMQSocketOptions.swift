@@ -5,8 +5,8 @@ import Glibc
 package struct ZMQSocketOptions: Sendable {
     /// How long unsent messages outlive ``ZMQSocket/close()``; a negative duration means without limit.
     package var linger: Duration = .zero
-    /// How many messages are queued for a peer before a send returns ``ZMQSendResult/full``. libzmq's default is 1000;
-    /// 0 means no limit.
+    /// How many messages are queued for a peer before a send blocks, or returns ``ZMQSendResult/full``. libzmq's
+    /// default is 1000; 0 means no limit.
     package var sendHighWaterMessages: Int?
     /// How many messages from a peer are queued before the network is no longer read. libzmq's default is 1000; 0 means
     /// no limit.

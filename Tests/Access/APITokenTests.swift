@@ -87,13 +87,15 @@ import Testing
         #expect(error?.code == .accessDenied)
     }
 
-    @Test func `the token of a revoked key is unknown, and so are the web tokens issued under it`() throws {
+    @Test func `after a key is revoked, its token is unknown, and no token makes its web tokens valid`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI()
         let webToken = gate.webToken(key)
         let other = try gate.createAPI("other", seed: 9)
+        _ = try gate.caller(Gate.request(Gate.path(), query(token, webToken)))
         #expect(try gate.keys.revoke("web") == key)
         #expect(gate.refusal(Gate.request(Gate.path("public"), "ckAPIToken=\(token)"))?.summary == "401 ckAPIToken")
+        #expect(gate.refusal(Gate.request(Gate.path(), query(token, webToken)))?.summary == "401 ckAPIToken")
         let error = gate.refusal(Gate.request(Gate.path(), query(other.token, webToken)))
         #expect(error?.summary == "401 ckWebAuthToken")
         #expect(throws: AccessKeyError.unknownKey("web")) { try gate.keys.revoke("web") }

@@ -102,12 +102,13 @@ import Time
         }
     }
 
-    @Test func `a temporary file that a crash left behind is replaced`() throws {
+    @Test func `an edit removes a temporary file that a crash left behind`() throws {
         let folder = try Folder()
         try folder.write("torn", to: "keys.json.new")
         #expect(chmod(folder.file("keys.json.new"), 0o666) == 0)
         let file = Self.file(in: folder)
         _ = try Self.create(file, "web")
         #expect(try file.read()?.keys.count == 1)
+        #expect(!FileManager.default.fileExists(atPath: folder.file("keys.json.new")))
     }
 }

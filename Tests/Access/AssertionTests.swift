@@ -67,8 +67,8 @@ import Time
         var gate = Gate()
         let (_, token) = try gate.createAPI()
         let id = try gate.create(.signIn(try PublicKey(pem: try shell.makeKey("accounts.pem"))), "accounts").id
-        // A number of a signature that begins with a zero byte is shorter in DER. One in 128 signatures has such a
-        // number.
+        // A signature consists of two numbers. DER leaves out a zero byte at the start of a number. One in 128
+        // signatures has such a byte.
         let script =
             "import sys; sys.path.insert(0, '\(Python.clients)'); from sign_in import assertion; "
             + "[print(assertion('accounts.pem', '\(id)', '\(Gate.container)', '_user%d' % n)) for n in range(\(Tier.rounds(8, full: 600)))]"
@@ -152,7 +152,7 @@ import Time
         #expect(service.gate.refusal(Gate.request(Gate.path("public"), query))?.summary == "403 database")
     }
 
-    @Test func `an assertion is used once, and memory is bounded`() throws {
+    @Test func `an assertion is used once, and a new one is refused while too many are remembered`() throws {
         let service = try Service()
         var used = UsedAssertions(countMax: 2)
         func assertion(_ id: String) throws -> Assertion { try Assertion(try service.assertion(["jti": "\"\(id)\""])) }

@@ -31,6 +31,8 @@ import Time
         let full = next + interval * 100
         fail(19, at: full)
         #expect(Self.wait(limiter, "192.0.2.1", at: full) == nil)
+        fail(1, at: full)
+        #expect(Self.wait(limiter, "192.0.2.1", at: full) == 6)
     }
 
     @Test func `after the clock goes back, no client is refused for longer than one interval`() {
@@ -59,7 +61,9 @@ import Time
         ("::ffff:192.0.2.1", "192.0.2.1", true), ("::ffff:192.0.2.1", "::ffff:192.0.2.2", false),
         ("unix", "unix", true), ("unix", "", false),
     ])
-    func `an IPv6 network counts as one client`(left: String, right: String, isSame: Bool) {
+    func `the addresses of an IPv6 network count as one client, and other addresses do not`(
+        left: String, right: String, isSame: Bool
+    ) {
         #expect((ClientAddress(left) == ClientAddress(right)) == isSame)
     }
 }

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: ["", "ckAPIToken=anything"])
-    func `without a user the public database can be read`(query: String) throws {
+    func `without a user only the public database can be read`(query: String) throws {
         let caller = try OpenMode.caller(of: Gate.request(Gate.path("public"), query))
         #expect(caller.user == nil && !caller.canWrite && caller.databases == [.public])
         for path in [Gate.path("private"), "/device/1/\(Gate.container)/development/tokens/create"] {
@@ -46,7 +46,9 @@ import Testing
         (["Origin": "https://localhost.evil.example"], "403 Origin"),
         (["Origin": "http://localhost@evil.example"], "403 Origin"),
     ])
-    func `web pages of other sites are refused`(headers: [String: String], expected: String?) {
+    func `requests to other hosts, and requests from web pages of other sites, are refused`(
+        headers: [String: String], expected: String?
+    ) {
         #expect(Self.refusal(Gate.request(Gate.path(), "ckWebAuthToken=_alice", headers: headers))?.summary == expected)
     }
 }

@@ -41,5 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["%", "%2", "%2g", "%+1", "%FF", "a%E2%82", "%%41"])
-    func `a broken escape is not decoded`(text: String) { #expect(PercentText.decoded(text[...]) == nil) }
+    func `a broken escape, or an escape that is not UTF-8, is not decoded`(text: String) {
+        #expect(PercentText.decoded(text[...]) == nil)
+    }
 }

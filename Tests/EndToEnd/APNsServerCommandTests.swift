@@ -63,6 +63,7 @@ struct APNsServerCommandTests {
         #expect(devices.status == 65)
         #expect(devices.errors == "devices:1: token: expected an even number of hex digits, 2 to 512\n")
         #expect(try await Program.run("belfry", ["apns-server", "--key", "rules"], in: folder.path).status == 78)
+        #expect(try await Program.run("belfry", ["apns-server", "--key", "absent"], in: folder.path).status == 66)
         #expect(try await Program.run("belfry", ["apns-server", "--data", "rules/x"], in: folder.path).status == 74)
     }
 

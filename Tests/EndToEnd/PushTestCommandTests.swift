@@ -73,6 +73,9 @@ struct PushTestCommandTests {
             "belfry", ["push", "test", file, "--user", "_alice", "--device", "mac"], in: setup.folder.path)
         #expect(unknown.status == 66 && unknown.errors.contains("the pipeline has not run yet (belfry up \(file))"))
         #expect(unknown.errors.contains("name the device with --token and --container"), "\(unknown)")
+        let contradiction = try await Program.run(
+            "belfry", ["push", "test", file, "--user", "_alice", "--device", "mac", "--silent", "--payload", "p.json"])
+        #expect(contradiction.status == 64 && contradiction.errors.contains("--silent and --payload are both given"))
         let trust = setup.folder.file("none.pem")
         let result = try await Self.push(setup, setup.pipeline(transport: ["trust": trust]))
         #expect(result.status == 78, "\(result)")

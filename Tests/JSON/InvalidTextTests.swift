@@ -86,7 +86,7 @@ struct InvalidTextTests {
     ]
 
     static let arrays = [
-        InvalidText("[", endsBefore: "',' or ']'"), InvalidText("[1", endsBefore: "',' or ']'"),
+        InvalidText("[", endsBefore: "a value or ']'"), InvalidText("[1", endsBefore: "',' or ']'"),
         InvalidText("[1,", endsBefore: "a value"), InvalidText("[1 ", endsBefore: "',' or ']'"),
         InvalidText("[,", ",", expected: "a value", at: 1), InvalidText("[1,]", "]", expected: "a value", at: 3),
         InvalidText("[1,,2]", ",", expected: "a value", at: 3),
@@ -98,7 +98,7 @@ struct InvalidTextTests {
     ]
 
     static let objects = [
-        InvalidText("{", endsBefore: "',' or '}'"), InvalidText("{\"a\"", endsBefore: "':'"),
+        InvalidText("{", endsBefore: "a key in double quotes or '}'"), InvalidText("{\"a\"", endsBefore: "':'"),
         InvalidText("{\"a\":", endsBefore: "a value"), InvalidText("{\"a\":1", endsBefore: "',' or '}'"),
         InvalidText("{\"a\":1,", endsBefore: "a key in double quotes"),
         InvalidText("{\"a\":1,}", "}", expected: "a key in double quotes", at: 7),

@@ -62,7 +62,7 @@ struct CredentialTests {
             throws: StartError.content(path: path, reason: "contains no P-256 private key in PEM")
         ) { try Credentials(options) }
         options.keyPath = folder.file("absent")
-        #expect(throws: StartError.content(path: folder.file("absent"), reason: "there is no such file")) {
+        #expect(throws: StartError.missing(path: folder.file("absent"))) {
             try Credentials(options)
         }
     }

@@ -4,6 +4,7 @@ extension StartError: ErrorWithStatus {
     package var status: ToolStatus {
         switch self {
         case .file: .inputOutput
+        case .missing: .noInput
         case .content: .configuration
         case .address: .unavailable
         }

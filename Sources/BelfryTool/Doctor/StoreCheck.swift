@@ -26,26 +26,33 @@ struct StoreCheck: DoctorCheck {
         }
     }
 
+    /// - Parameter log: The log of changes; nil if it cannot be read. Then the store is not compared with it.
     private static func finding(_ store: StoreSummary, _ log: LogSummary?, _ rebuild: String) -> Finding {
-        let last = log?.lastSequence ?? 0
         let details: KeyValuePairs<String, ReportValue> = [
             "store": .text(store.path), "records": .count(store.records), "zones": .count(store.zones),
-            "bytes": .count(store.bytes), "applied": .count(store.applied), "last": .count(last),
+            "bytes": .count(store.bytes), "applied": .count(store.applied), "last": .count(log?.lastSequence ?? 0),
             "indexes": .list(store.indexes.map(\.report)),
         ]
-        if let log, store.log != log.identity.description {
-            return Finding(
-                .error, "store.other_log",
-                "\(store.path) holds the records of log \(store.log); the pipeline's log is \(log.identity)",
-                fix: rebuild, details)
-        }
-        if store.applied > last {
-            return Finding(
-                .error, "store.ahead", "\(store.path) contains event \(store.applied), but the log ends at \(last)",
-                fix: "restore the log, or \(rebuild)", details)
+        let comparison: String
+        if let log {
+            guard store.log == log.identity.description else {
+                return Finding(
+                    .error, "store.other_log",
+                    "\(store.path) holds the records of log \(store.log); the pipeline's log is \(log.identity)",
+                    fix: rebuild, details)
+            }
+            guard store.applied <= log.lastSequence else {
+                return Finding(
+                    .error, "store.ahead",
+                    "\(store.path) contains event \(store.applied), but the log ends at \(log.lastSequence)",
+                    fix: "restore the log, or \(rebuild)", details)
+            }
+            comparison = "the log ends at \(log.lastSequence)"
+        } else {
+            comparison = "the log of changes is missing or damaged"
         }
         return Finding(
-            .ok, "store.whole", "\(store.text) of \(last)", lines: store.indexes.map(\.text), details)
+            .ok, "store.whole", "\(store.text); \(comparison)", lines: store.indexes.map(\.text), details)
     }
 }
 

@@ -38,7 +38,15 @@ struct PushTestCommand: AsyncParsableCommand {
 
     @OptionGroup var output: JSONOption
 
-    func validate() throws { try target.check() }
+    func validate() throws {
+        if silent, payload != nil {
+            throw ValidationError(
+                "--silent and --payload are both given; a payload without alert, badge and sound is sent "
+                    + "silently anyway"
+            )
+        }
+        try target.check()
+    }
 
     func run() async throws {
         let checked = try CheckedPipeline(path: pipeline)

@@ -30,7 +30,8 @@ enum PlainFile {
         var bytes = 0
         while true {
             let count = pread(file, piece.baseAddress, pieceBytes, off_t(bytes))
-            guard count > 0 else { return bytes }
+            guard count >= 0 else { throw failure("read", path) }
+            if count == 0 { return bytes }
             copy.copyMemory(from: UnsafeRawBufferPointer(rebasing: piece[..<count]))
             bytes += count
         }

@@ -31,7 +31,7 @@ package struct Credentials: Sendable {
 
     private static func key(at path: String, makesIfMissing: Bool = true) throws(StartError) -> PrivateKey {
         guard let text = try CredentialFile.read(path) else {
-            guard makesIfMissing else { throw .content(path: path, reason: "there is no such file") }
+            guard makesIfMissing else { throw .missing(path: path) }
             let key = PrivateKey()
             let text = try Credentials.making(path) { () throws(SigningError) in try key.pem }
             try CredentialFile.write(text + "\n", to: path, isSecret: true)

@@ -24,7 +24,7 @@ package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
         case .upstreamLost(let endpoint, let log, let taken, let holds):
             """
             \(endpoint): this stage's log includes event \(taken) of '\(log)', but '\(log)' now ends at \(holds); \
-            the upstream has lost events (a log restored from a copy, or a power cut under `sync: interval`)
+            the upstream has lost events (a log restored from a copy, or a power cut, unless `sync` is `always`)
             """
         case .connectionRefused(let endpoint, let refusal, let purpose): "\(endpoint): \(refusal.text(purpose))"
         case .silent(let endpoint, let waited):

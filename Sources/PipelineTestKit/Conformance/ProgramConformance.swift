@@ -18,13 +18,14 @@ public struct ProgramConformance: Sendable {
 
     /// - Parameters:
     ///   - directory: The program's working directory.
-    ///   - events: The events to feed, one JSON object each; nil for samples of all types in Belfry's logs.
-    ///   - limit: The longest time that the program may take to start, to answer, and to end.
+    ///   - events: The events to feed, one JSON object each and at least two; nil for samples of all types in Belfry's logs.
+    ///   - limit: The longest time that each step of the program may take: its start, an answer, its end.
     ///   - registry: The stages that make the samples.
     public init(
         _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5),
         registry: Registry
     ) throws {
+        precondition(events.map { $0.count >= 2 } ?? true, "ProgramConformance needs at least two events")
         (self.command, self.directory, self.limit) = (command, directory, limit)
         samples = try events.map(SampleEvents.given) ?? SampleEvents.logged(registry)
     }

@@ -23,7 +23,9 @@ extension TextParser {
             options.lowercased().allSatisfy({ allowed.contains($0) })
         else {
             throw refused(
-                "CloudKit has no [c] and no [d]: BEGINSWITH is case-sensitive, all other operators ignore case",
+                allowed == "n"
+                    ? "CloudKit has no [c] and no [d]: BEGINSWITH is case-sensitive, all other operators ignore case"
+                    : "this operator has the options \(allowed.map { "[\($0)]" }.joined(separator: ", ")) only",
                 at: place)
         }
         try advance()

@@ -22,9 +22,4 @@ enum RecordTarget {
         let key = ZoneKey(zoneID)
         return bytes(prefix(name: key.name, owner: zone.isShared ? key.owner ?? "" : ""), name)
     }
-
-    /// The name of the record.
-    static func recordName(_ target: [UInt8]) -> String {
-        String(decoding: target.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)[2], as: UTF8.self)
-    }
 }
