@@ -37,7 +37,13 @@ package final class EventLookup {
         _ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Result
     ) throws(EventLogError) -> Result? {
         guard let first = segmentFirst(for: sequence) else { return nil }
-        return try unsafe segment(first)?.read(sequence, body)
+        do throws(EventLogError) { return try unsafe segment(first)?.read(sequence, body) } catch {
+            // Retention may have removed the segment.
+            guard case .failed(_, _, ENOENT) = error else { throw error }
+            segments[first] = nil
+            open.remove(first)
+            return nil
+        }
     }
 
     /// The first sequence of the segment that may hold an event.
@@ -129,7 +135,7 @@ extension SegmentLookup {
             }
             guard header.firstSequence <= sequence else { return nil }
             if header.holds(sequence) {
-                remember(low)
+                remember(low, header)
                 return (low.offset, header)
             }
             low = BatchStart(
@@ -151,7 +157,7 @@ extension SegmentLookup {
             }
             if header.firstSequence <= sequence {
                 low = BatchStart(sequence: header.firstSequence, offset: offset)
-                remember(low)
+                remember(low, header)
                 // Bisecting the batch itself would read most of it.
                 if header.holds(sequence) { return }
             } else {
@@ -160,11 +166,13 @@ extension SegmentLookup {
         }
     }
 
-    /// Remembers a batch, unless a remembered batch begins less than ``stepBytes`` before it.
-    private func remember(_ start: BatchStart) {
+    /// Remembers a batch, unless it is smaller than ``stepBytes`` and another remembered batch begins less than
+    /// ``stepBytes`` before it.
+    private func remember(_ start: BatchStart, _ header: FixedHeader) {
         let next = batchStarts.partitioningIndex { $0.offset > start.offset }
-        let isNear = next > 0 && start.offset - batchStarts[next - 1].offset < SegmentLookup.stepBytes
-        if !isNear { batchStarts.insert(start, at: next) }
+        let gap = next > 0 ? start.offset - batchStarts[next - 1].offset : .max
+        let isLarge = UInt64(header.batchBytes) >= SegmentLookup.stepBytes
+        if gap > 0, gap >= SegmentLookup.stepBytes || isLarge { batchStarts.insert(start, at: next) }
     }
 
     private func header(at offset: UInt64) throws(EventLogError) -> FixedHeader? {
@@ -218,15 +226,15 @@ extension SegmentLookup {
     private func line(
         _ number: Int, inSmall header: FixedHeader, at offset: UInt64
     ) throws(EventLogError) -> UnsafeRawBufferPointer {
-        var batch = try unsafe body(of: header, at: offset)
-        if unsafe CRC32C.checksum(batch) != header.bodyCRC {
+        var events = try unsafe body(of: header, at: offset)
+        if unsafe CRC32C.checksum(events) != header.bodyCRC {
             try open().buffer.drop()
-            unsafe batch = try body(of: header, at: offset)
+            unsafe events = try body(of: header, at: offset)
         }
-        guard unsafe CRC32C.checksum(batch) == header.bodyCRC else {
+        guard unsafe CRC32C.checksum(events) == header.bodyCRC else {
             throw damaged(header, at: offset, "the CRC does not match the events")
         }
-        return try unsafe line(number, in: batch, header, at: offset)
+        return try unsafe line(number, in: events, header, at: offset)
     }
 
     private func body(of header: FixedHeader, at offset: UInt64) throws(EventLogError) -> UnsafeRawBufferPointer {
