@@ -20,7 +20,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 SILENCE = 500  # Milliseconds without a frame, after which the producer asks the door again.
 LINES_PER_MESSAGE = 50  # At most 50 MB, less than the limit of a frame.
-LINE_MAX = 1_000_000  # Bytes; the door refuses longer lines.
+LINE_MAX = 1_000_000  # Bytes. Of a longer line only the beginning is sent, and the door refuses it.
 CRC = [functools.reduce(lambda crc, _: crc >> 1 ^ (0x82F63B78 if crc & 1 else 0), range(8), n) for n in range(256)]
 
 

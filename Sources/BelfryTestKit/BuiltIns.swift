@@ -34,7 +34,7 @@ extension ProgramConformance {
     ///   - directory: The working directory of the program.
     ///   - events: The events that the program gets, one JSON object each; nil for samples of all events in Belfry's
     ///     logs.
-    ///   - limit: The longest time that the program may take to start, to answer and to end.
+    ///   - limit: The longest time that each step of the program may take: its start, an answer, its end.
     public init(
         _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5)
     ) throws {

@@ -5,8 +5,8 @@ struct BenchCommand: AsyncParsableCommand {
         commandName: "bench",
         abstract: "Measures how fast a pipeline and its parts are.",
         discussion: """
-            Measure with a release build: a debug build is many times slower. Each bench prints a table on a terminal, and \
-            one JSON object elsewhere or with --json.
+            Measure with a release build: a debug build is many times slower. Each bench prints text on a terminal, and \
+            JSON elsewhere or with --json.
 
               belfry bench pipeline                  the five stages, as fast as they can
               belfry bench pipeline --rate 20000     latency under a steady load

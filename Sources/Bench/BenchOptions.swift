@@ -6,7 +6,7 @@ struct BenchOptions: ParsableArguments {
     @Option(help: "How many runs to make; the median run is reported.")
     var runs = 1
 
-    @Flag(help: "Print one JSON object even on a terminal.")
+    @Flag(help: "Print JSON even on a terminal.")
     var json = false
 
     @Option(
@@ -51,7 +51,7 @@ extension BenchOptions {
             for line in report.lines { try StandardOutput.write(line: line) }
             if values.count > 1 {
                 let all = values.map { $0.text(decimals: 0) }.joined(separator: ", ")
-                try StandardOutput.write(line: "\nthe median of \(values.count) runs: \(all)")
+                try StandardOutput.write(line: "\nall \(values.count) runs, of which the median is shown: \(all)")
             }
         }
     }

@@ -28,8 +28,8 @@ __attribute__((target("sse4.2"))) static inline uint32_t crc32c_bytes(
     return crc;
 }
 
-/// Adds three consecutive runs of words to three registers: the instruction needs three cycles, and a new one can begin
-/// in each cycle.
+/// Adds three consecutive runs, each of `words` words, to three registers: the instruction needs three cycles, and a
+/// new one can begin in each cycle.
 __attribute__((target("sse4.2"))) static inline void crc32c_three_runs(
     uint32_t sums[3], const uint8_t *bytes, size_t words) {
     uint64_t first = sums[0], second = sums[1], third = sums[2];

@@ -27,7 +27,8 @@ static inline uint32_t inside_of_4(
     return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(_mm_andnot_si128(_mm_or_si128(low, high), found)));
 }
 
-/// One bit for each of sixteen intervals: 1 if it contains the number and needs nothing that is absent.
+/// One bit for each of sixteen intervals: 1 if the interval contains the number, and its element of `needs` has no bit
+/// in common with `absent`.
 static inline uint32_t inside_of_16(
     const int32_t *lows, const int32_t *highs, const int32_t *needs, int32_t number, uint32_t absent) {
     const __m128i numbers = _mm_set1_epi32(number), missing = _mm_set1_epi32((int32_t)absent);

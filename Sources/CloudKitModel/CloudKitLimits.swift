@@ -25,7 +25,7 @@ package enum CloudKitLimits {
     // Belfry's own: a command writes an event for each participant. The events form one batch of the log, and each
     // event may have 2 MB.
     package static let participantsMax = 20
-    // CloudKit Web Services, Modifying Records: at most 200 operations in a request.
+    // CloudKit Web Services Reference, Data Size Limits: at most 200 operations in a request.
     package static let operationsMax = 200
     // CloudKit: a record has at most 1 MB without its assets.
     package static let recordBytesMax = 1_000_000

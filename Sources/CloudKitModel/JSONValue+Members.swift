@@ -67,7 +67,7 @@ extension JSONValue {
     }
 
     package func kindError(_ rule: String) -> ModelError {
-        let advice = isNull ? ": leave the member out if it has no value" : ""
+        let advice = isNull ? ": leave out an optional member that has no value" : ""
         return ModelError("member.kind", "\(rule), not \(kindName)\(advice)")
     }
 }
@@ -98,6 +98,8 @@ extension String {
     /// The string for an error message: at most 64 characters, followed by `…` if the string is longer.
     var excerpt: String { count > 64 ? prefix(64) + "…" : self }
 
-    /// The excerpt with escaped line feeds.
-    var quotable: String { excerpt.replacing("\n", with: "\\u{a}") }
+    /// The excerpt with escaped line feeds, also those after a carriage return.
+    var quotable: String {
+        excerpt.unicodeScalars.reduce(into: "") { $0 += $1 == "\n" ? "\\u{a}" : String($1) }
+    }
 }

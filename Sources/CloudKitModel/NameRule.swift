@@ -110,7 +110,7 @@ extension NameRule {
     package static let token = NameRule("a token", CloudKitLimits.tokenBytesMax, .header)
     package static let topic = NameRule("a topic", CloudKitLimits.topicBytesMax, .header)
     package static let collapseID = NameRule("a collapse ID", CloudKitLimits.collapseIDBytesMax, .header)
-    package static let request = NameRule("a request", CloudKitLimits.requestBytesMax, .text)
+    package static let request = NameRule("a request's name", CloudKitLimits.requestBytesMax, .text)
 
     package static let notificationID = NameRule("a notification's ID", CloudKitLimits.recordNameBytesMax, .text)
     package static let logName = NameRule("a log's name", CloudKitLimits.recordNameBytesMax, .dotted)

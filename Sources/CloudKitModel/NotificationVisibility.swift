@@ -1,7 +1,8 @@
 import Events
 import JSON
 
-/// Decides whether a notification is visible (sent at once, as an alert) or silent (sent in the background).
+/// Decides whether a notification is visible or silent. The push of a visible notification is an alert, the push of a
+/// silent notification is a background push.
 package enum NotificationVisibility {
     /// Whether the notification is silent: no property of its notification info makes it visible.
     package static func isSilent(_ info: JSONValue?) -> Bool {

@@ -21,7 +21,8 @@ package enum OperationType: Int, CaseIterable, Sendable {
     /// Whether fields that the operation does not name keep their values.
     package var mergesFields: Bool { self == .update || self == .forceUpdate }
 
-    /// Whether the record must exist, and the operation must name the record's current change tag (REST 4).
+    /// Whether the record must exist, and the operation must name the record's current change tag (CloudKit Web
+    /// Services Reference: Record Dictionary).
     package var needsChangeTag: Bool { self == .update || self == .replace || self == .delete }
 
     /// Whether the operation may create a record, and so must name its type.

@@ -69,8 +69,8 @@ extension Subscription.Form {
     /// The databases in which CloudKit allows such a subscription.
     ///
     /// CKQuerySubscription.h and CKRecordZoneSubscription.h exclude the shared database. CKDatabaseSubscription.h
-    /// allows only the private and the shared database. A zone subscription needs a zone with a change feed, which only
-    /// custom zones of the private database have.
+    /// allows only the private and the shared database. A zone subscription needs a zone with a change feed, and the
+    /// public database has no such zone.
     var scopes: [DatabaseScope] {
         switch self {
         case .query: [.public, .private]

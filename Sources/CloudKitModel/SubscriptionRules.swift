@@ -40,7 +40,9 @@ struct SubscriptionRules {
         case .database:
             guard subscription.zoneID == nil else {
                 throw conflict(
-                    "zoneID", "a database subscription watches all zones: take zoneID out, or save a zone subscription")
+                    "zoneID",
+                    "a database subscription watches all zones except \(ZoneID.defaultZone): take zoneID out, or save "
+                        + "a zone subscription")
             }
         case .zone: try checkWatchedZone(allowsAnyScope: allowsAnyScope)
         }
@@ -48,7 +50,9 @@ struct SubscriptionRules {
 
     private func checkWatchedZone(allowsAnyScope: Bool) throws(ModelError) {
         guard let zone = subscription.zoneID else {
-            throw ModelError.missing("zoneID", "names the zone to watch: add it, or \"zoneWide\": true for all zones")
+            throw ModelError.missing(
+                "zoneID",
+                "names the zone to watch: add it, or \"zoneWide\": true for all zones except \(ZoneID.defaultZone)")
         }
         guard zone.isDefault, !allowsAnyScope else { return }
         throw ModelError(

@@ -8,7 +8,7 @@ import Time
 ///     lock                        locked by the writer (flock), contains the writer's process number
 ///     00000000000000000001.log    segments, named by their first sequence, 20 digits
 ///
-/// A segment is a sequence of batches without gaps. A batch is a header, a cursor and a body. Integers are
+/// A segment consists of batches, one directly after the other. A batch is a header, a cursor and a body. Integers are
 /// little-endian:
 ///
 ///     offset  bytes

@@ -16,7 +16,8 @@ package struct DataMode: Hashable, Sendable {
     /// Ignores bits outside `0o777`.
     package init(folders: UInt32) { self.folders = folders & 0o777 }
 
-    /// The mode for new files in an existing folder: the folder's own mode; ``owner`` if that mode cannot be read.
+    /// The mode for new files and folders in an existing folder: the existing folder's mode; ``owner`` if that mode
+    /// cannot be read.
     package init(of folder: String) {
         self.init(folders: DataMode.status(of: folder)?.st_mode ?? DataMode.owner.folders)
     }

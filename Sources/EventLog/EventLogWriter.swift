@@ -49,14 +49,14 @@ import Time
         try directory.create(options.mode)
         lock = try WriterLock(options.name, directory)
         let manifest = try EventLogWriter.manifest(options, directory)
-        let tail = try LogTail(directory, manifest.identity, options)
+        let opened = try OpenedSegment(directory, manifest.identity, options)
         self.options = options
         unsafe write = options.calls.write
         self.directory = directory.path
         (name, identity) = (manifest.name, manifest.identity)
-        (segment, recovery, logEnd) = (tail.file, tail.recovery, LogEnd(tail, manifest.identity))
+        (segment, recovery, logEnd) = (opened.file, opened.recovery, LogEnd(opened, manifest.identity))
         commit = GroupCommit(
-            tail.file, sequence: tail.state.nextSequence - 1, policy: options.sync, calls: options.calls)
+            opened.file, sequence: opened.state.nextSequence - 1, policy: options.sync, calls: options.calls)
     }
 
     /// The last event's sequence; 0 in a log without events.

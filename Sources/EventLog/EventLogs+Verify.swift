@@ -94,7 +94,7 @@ private struct Verification {
         do throws(EventLogError) { upstream = try UpstreamCheck(directory: log.path) } catch .damaged(
             let file, let offset, let sequence, let reason)
         {
-            note(file, offset, sequence, reason)
+            addProblem(file, offset, sequence, reason)
         }
     }
 
@@ -118,21 +118,22 @@ private struct Verification {
     mutating func checkName(_ manifest: LogManifest) {
         guard !log.isNamed(manifest.name) else { return }
         let reason = "log.json names log '\(manifest.name)', but its folder is '\(LogDirectory.split(log.path).name)'"
-        note(log.manifestPath, 0, segments.first ?? 1, reason)
+        addProblem(log.manifestPath, 0, segments.first ?? 1, reason)
     }
 
-    /// Notes a problem and returns false if no segment has the identity of `log.json`. Then `log.json` is wrong, not
+    /// Adds a problem and returns false if no segment has the identity of `log.json`. Then `log.json` is wrong, not
     /// the segments.
     mutating func checkIdentity(_ manifest: LogManifest) throws(EventLogError) -> Bool {
         let digests = try log.digests()
         if digests.isEmpty || digests.contains(identity.digest) { return true }
-        note(log.manifestPath, 0, segments.first ?? 1, LogManifest.otherIdentity(manifest))
+        addProblem(log.manifestPath, 0, segments.first ?? 1, LogManifest.otherIdentityReason(manifest))
         return false
     }
 
     mutating func run(onlyEnd: Bool, _ progress: (VerifyReport) -> Void) throws(EventLogError) {
         if let missing = try log.missingStart(segments) {
-            note(log.segmentPath(missing.lowerBound), 0, missing.lowerBound, EventLogs.reason(forMissing: missing))
+            let first = missing.lowerBound
+            addProblem(log.segmentPath(first), 0, first, EventLogs.reason(forMissing: missing))
         }
         var wanted = segments[...]
         if onlyEnd {
@@ -142,7 +143,7 @@ private struct Verification {
         var previous: SegmentReader?
         for first in wanted {
             guard let file = try OpenFile.ifPresent(log.segmentPath(first)) else {
-                try noteMissing(first)
+                try addMissingSegment(first)
                 continue
             }
             let segment = SegmentReader(
@@ -166,16 +167,16 @@ private struct Verification {
             try segment.skipToEnd()
             if segment.nextSequence != next { report.problems.append(segment.problem(segment.gap(to: next))) }
         } catch .damaged(let file, let offset, let sequence, let reason) {
-            note(file, offset, sequence, reason)
+            addProblem(file, offset, sequence, reason)
         } catch .failed(_, _, ENOENT) {
-            try noteMissing(first)
+            try addMissingSegment(first)
         }
     }
 
-    /// Notes that a listed segment is missing, unless retention has removed it since.
-    private mutating func noteMissing(_ first: UInt64) throws(EventLogError) {
+    /// Adds the problem that a listed segment is missing, unless retention has removed it since.
+    private mutating func addMissingSegment(_ first: UInt64) throws(EventLogError) {
         guard let oldest = try log.segments().first, oldest > first else {
-            return note(log.segmentPath(first), 0, first, "the segment is missing")
+            return addProblem(log.segmentPath(first), 0, first, "the segment is missing")
         }
     }
 
@@ -186,11 +187,11 @@ private struct Verification {
             do throws(EventLogError) {
                 switch try unsafe segment.peek() {
                 case .end: return
-                case .unfinished(let reason): return noteUnfinished(segment, reason, isLast)
+                case .unfinished(let reason): return addUnfinished(segment, reason, isLast)
                 case .batch(let batch): unsafe process(batch, segment)
                 }
             } catch .damaged(let file, let offset, let sequence, let reason) {
-                note(file, offset, sequence, reason)
+                addProblem(file, offset, sequence, reason)
                 guard try segment.skipDamage() else { return }
             }
             progress(report)
@@ -219,18 +220,18 @@ private struct Verification {
         var (start, sequence) = unsafe (0, batch.header.firstSequence)
         while let end = unsafe EventLines.end(ofLineAt: start, in: body) {
             if unsafe end - start < 3 || body[start] != UInt8(ascii: "{") || body[end - 2] != UInt8(ascii: "}") {
-                note(segment.file.path, bodyStart + UInt64(start), sequence, "the line is not a JSON object")
+                addProblem(segment.file.path, bodyStart + UInt64(start), sequence, "the line is not a JSON object")
             }
             (start, sequence) = (end, sequence + 1)
         }
         if unsafe start != body.count || sequence != batch.header.nextSequence {
             let lines = unsafe sequence - batch.header.firstSequence
             let reason = unsafe "the batch has \(lines) lines, but its header says \(batch.header.count) events"
-            unsafe note(segment.file.path, segment.offset, batch.header.firstSequence, reason)
+            unsafe addProblem(segment.file.path, segment.offset, batch.header.firstSequence, reason)
         }
     }
 
-    private mutating func noteUnfinished(_ segment: SegmentReader, _ reason: String, _ isLast: Bool) {
+    private mutating func addUnfinished(_ segment: SegmentReader, _ reason: String, _ isLast: Bool) {
         if isLast {
             report.tornTail = segment.problem(reason)
         } else {
@@ -238,7 +239,7 @@ private struct Verification {
         }
     }
 
-    private mutating func note(_ file: String, _ offset: UInt64, _ sequence: UInt64, _ reason: String) {
+    private mutating func addProblem(_ file: String, _ offset: UInt64, _ sequence: UInt64, _ reason: String) {
         report.problems.append(
             VerifyReport.Problem(file: file, offset: offset, sequence: sequence, reason: reason))
     }

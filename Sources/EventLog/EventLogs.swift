@@ -5,8 +5,8 @@ import Time
 package enum EventLogs {
     /// The logs in a folder, ordered by name. Skips folders without a log.
     ///
-    /// Reads the headers of each log's first and last segment. If the last segment has no batches, it also reads the
-    /// headers of the segment before.
+    /// Reads the first headers of each log's first segment, and all headers of its last segment. If the last segment
+    /// has no batches, it also reads the headers of the segment before.
     package static func list(in directory: String) throws(EventLogError) -> [LogSummary] {
         var logs: [LogSummary] = []
         for name in try LogDirectory.entries(of: directory).sorted() {

@@ -87,7 +87,7 @@ final class GroupCommit: Sendable {
         schedule()
     }
 
-    /// Makes a finished segment durable before the next one exists, because a power failure may only tear the last
+    /// Makes a finished segment durable before the next one exists, so that a power failure can tear only the last
     /// segment. Does nothing with ``SyncPolicy/never``.
     func finish() throws(EventLogError) {
         if policy != .never { try flush() }

@@ -38,7 +38,7 @@ struct UpstreamCheck {
     private let note: UpstreamNote
     private var last: (position: UInt64, problem: VerifyReport.Problem)?
 
-    /// Nil for a log without `upstream.json`, such as a source's.
+    /// Nil for a log without `upstream.json`, such as the changes log.
     init?(directory: String) throws(EventLogError) {
         guard let note = try UpstreamNote.read(directory: directory) else { return nil }
         (self.directory, self.note) = (directory, note)

@@ -19,13 +19,14 @@ struct LogEnd {
     private(set) var cursor: Cursor
     private(set) var segmentFirst: UInt64
     private(set) var segmentBytes: UInt64
-    /// The bytes before a batch's body. The array is reused for the next batch to save an allocation.
+    /// The bytes of a batch before its body. ``write(_:to:_:)`` appends a small body, too. The array is reused for the
+    /// next batch to save an allocation.
     private var head: [UInt8] = []
 
-    init(_ tail: LogTail, _ identity: LogIdentity) {
+    init(_ opened: OpenedSegment, _ identity: LogIdentity) {
         self.identity = identity
-        (nextSequence, lastNow, cursor) = (tail.state.nextSequence, tail.state.lastNow, tail.state.cursor)
-        (segmentFirst, segmentBytes) = (tail.first, tail.bytes)
+        (nextSequence, lastNow, cursor) = (opened.state.nextSequence, opened.state.lastNow, opened.state.cursor)
+        (segmentFirst, segmentBytes) = (opened.first, opened.bytes)
     }
 
     /// Whether a batch of this size needs a new segment. False for a segment without events, because the new segment

@@ -20,7 +20,7 @@ extension LogManifest {
             if let manifest = try LogManifest.read(in: log) {
                 let isOfSegments = digests.isEmpty || digests.contains(manifest.identity.digest)
                 if manifest.name == name, isOfSegments { return (manifest, nil) }
-                wrong = isOfSegments ? "log.json names log '\(manifest.name)'" : otherIdentity(manifest)
+                wrong = isOfSegments ? "log.json names log '\(manifest.name)'" : otherIdentityReason(manifest)
             } else {
                 wrong = "log.json is missing"
             }
@@ -33,15 +33,15 @@ extension LogManifest {
             let found =
                 digests.count > 1
                 ? "the segments belong to \(digests.count) logs"
-                : "no file of this log or of the logs beside it holds the log's identity"
+                : "no file of this log or of the logs beside it holds an identity that fits the segments"
             let reason = "\(wrong), and \(found): restore log.json from a copy"
             throw .damaged(file: log.manifestPath, offset: 0, sequence: 1, reason: reason)
         }
         return (LogManifest(name: name, identity: identity), wrong)
     }
 
-    /// The reason when no segment has the manifest's identity.
-    static func otherIdentity(_ manifest: LogManifest) -> String {
+    /// What is wrong with `log.json` if no segment has the manifest's identity.
+    static func otherIdentityReason(_ manifest: LogManifest) -> String {
         "log.json gives the identity \(manifest.identity), but the segments belong to another log"
     }
 

@@ -19,7 +19,7 @@ package final class LogRepair {
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
-    ///   - progress: Called with the bytes of each batch.
+    ///   - progress: Called for each intact batch before the damage, with its number of bytes.
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` if a stage uses the log;
     ///   ``EventLogError/notALog(directory:)``; ``EventLogError/damaged(file:offset:sequence:reason:)`` if cutting does
     ///   not help.
@@ -61,7 +61,7 @@ package final class LogRepair {
         if let settings { try repairSettings(settings, copies) }
         for file in plan.derivedFiles { try move(file, copies) }
         if plan.missingAtStart != nil, let first = try log.segments().first { try log.noteTrim(to: first) }
-        // The newest file is cut first, so that at every moment the log has an intact beginning.
+        // The newest file is cut first, so that an interruption leaves no gap between two segments.
         for cut in plan.cuts.reversed() { try apply(cut, copies) }
         try copies.synchronize()
         try log.synchronize()
@@ -73,8 +73,9 @@ package final class LogRepair {
         try manifest.write(in: log)
     }
 
-    /// Must be called before the cuts. If the repair is interrupted after this call and before the cuts, the pipeline
-    /// file's settings apply.
+    /// Must be called before the cuts, because no line may apply from a position after the log's end. If the repair is
+    /// interrupted before the cuts, a stage that starts adds a line for the pipeline file's settings, if they differ
+    /// from the last line.
     private func repairSettings(_ settings: SettingsFile, _ copies: LogDirectory) throws(EventLogError) {
         let path = SettingsFile.path(in: log.path)
         guard !settings.lines.isEmpty else { return try move(path, copies) }

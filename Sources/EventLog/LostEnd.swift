@@ -13,7 +13,8 @@ struct LostEnd {
 
     private let witnesses: [Witness]
 
-    /// Must be called before the log is read, because log and files may grow in the meantime.
+    /// Must be called before the log is read, unless the log is locked: a writer may extend the log and these files in
+    /// the meantime.
     init(of log: LogDirectory, _ identity: LogIdentity) throws(EventLogError) {
         witnesses = try LostEnd.snapshots(log, identity) + LostEnd.indexes(log, identity)
     }
@@ -56,7 +57,8 @@ struct LostEnd {
 }
 
 extension IndexHeader {
-    /// The first sequence of the segment, and the last sequence of its intact blocks without gaps.
+    /// The first sequence of the segment, and the last sequence in the index file's blocks before the first gap or
+    /// damaged block. Nil if the first sequence is 0, which no segment has.
     ///
     /// - Parameter file: An index file with an intact header.
     fileprivate static func sequences(of file: OpenFile) throws(EventLogError) -> (first: UInt64, last: UInt64)? {

@@ -52,7 +52,7 @@ package struct SettingsFile: Hashable, Sendable {
             reason: "the file holds the settings of log \(other), but this is log \(own)")
     }
 
-    /// The identity of the log in a folder; nil if its `log.json` is missing or cannot be read.
+    /// The identity of the log in a folder; nil if its `log.json` is missing, damaged or of another format.
     package static func identity(ofLogAt directory: String) throws(EventLogError) -> LogIdentity? {
         do throws(EventLogError) {
             return try LogManifest.read(in: LogDirectory(path: directory))?.identity

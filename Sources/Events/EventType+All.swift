@@ -1,6 +1,6 @@
 extension EventType {
     /// Every event type of every log, in the order of the pipeline's stages.
-    package static let all: [EventType] = commands + stages + deliver + [deadLetter]
+    package static let all: [EventType] = commands + matchToPayload + deliver + [deadLetter]
 
     // MARK: Commands of producers
 
@@ -62,7 +62,7 @@ extension EventType {
             .optional(.notificationInfo, .object),
         ]
 
-    package static let stages = [
+    package static let matchToPayload = [
         EventType(EventName.match, in: .matches, "A subscription watches a change.", matchMembers),
         EventType(
             EventName.notMatched, in: .matches,

@@ -1,12 +1,13 @@
 import NIOCore
 import NIOSSL
 
-/// The handler of a connection that is nearest to the socket. It closes a connection that has no request for too long,
-/// and delays a graceful close while an answer is being written. Only the connection's event loop may use it.
+/// The handler of a connection that is nearest to the socket. It closes a connection that has no ``Exchange`` for too
+/// long: before the end of the TLS handshake, or without HTTP/2 streams. It delays a graceful close while an answer is
+/// being written. Only the connection's event loop may use it.
 final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
-    /// How long the connection may have no request.
+    /// How long the connection may have no ``Exchange``.
     private let wait: Duration
     private var timer: ExpiryTimer?
     private var context: ChannelHandlerContext?

@@ -12,7 +12,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    private enum Phase { case requesting, answering, writing }
+    private enum Phase { case requesting, awaitingAnswer, writing }
 
     private let options: WebServerOptions
     private var isHTTP1 = false
@@ -20,7 +20,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     private var timer: ExpiryTimer?
     private var watch: ConnectionWatch?
     private var request: RequestInFlight?
-    private var answersBeingWritten = 0
+    private var unflushedAnswers = 0
     private var isInputClosed = false
     private var closesWhenWritten = false
     private var hasRefused = false
@@ -156,10 +156,10 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         let written = promise ?? context.eventLoop.makePromise()
         let answered = request.take()
         disconnectActions = []
-        answersBeingWritten += 1
+        unflushedAnswers += 1
         watch?.answerBegan()
         written.futureResult.assumeIsolated().whenComplete { result in
-            self.answersBeingWritten -= 1
+            self.unflushedAnswers -= 1
             self.watch?.answerEnded()
             if let answered { self.end(answered, isComplete: result.isSuccess) }
             self.continueOrClose(context)
@@ -173,7 +173,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func continueOrClose(_ context: ChannelHandlerContext) {
-        guard answersBeingWritten > 0 || !closesWhenWritten else { return context.close(promise: nil) }
+        guard unflushedAnswers > 0 || !closesWhenWritten else { return context.close(promise: nil) }
         phase = nil
         updatePhase()
     }
@@ -183,10 +183,10 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         updatePhase()
     }
 
-    /// Closes the input at once. Any other close waits for the answers that are being written, and then closes the
-    /// whole channel.
+    /// A close of the input happens at once. Any other close waits until the answers that have ended are written to the
+    /// socket, and then closes the whole channel.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode != .input, answersBeingWritten > 0 else {
+        guard mode != .input, unflushedAnswers > 0 else {
             return context.close(mode: mode == .input ? .input : .all, promise: promise)
         }
         closesWhenWritten = true
@@ -196,15 +196,15 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: Time limits
 
     private func updatePhase() {
-        let isWriting = answersBeingWritten > 0 || request?.status != nil
-        enter(isWriting ? .writing : request?.isWhole == true ? .answering : .requesting)
+        let isWriting = unflushedAnswers > 0 || request?.status != nil
+        enter(isWriting ? .writing : request?.isWhole == true ? .awaitingAnswer : .requesting)
     }
 
     private func enter(_ new: Phase) {
         guard new != phase else { return }
         phase = new
         let limits = options.limits
-        timer?.set(new == .answering ? nil : new == .writing ? limits.responseWait : limits.requestWait)
+        timer?.set(new == .awaitingAnswer ? nil : new == .writing ? limits.responseWait : limits.requestWait)
     }
 }
 

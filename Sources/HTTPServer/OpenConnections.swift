@@ -11,13 +11,13 @@ final class OpenConnections: Sendable {
     /// - Returns: False if the maximum number of connections is already open.
     func add(_ channel: any Channel) -> Bool {
         let id = ObjectIdentifier(channel)
-        let isRoom = channels.withLock { channels in
+        let hasRoom = channels.withLock { channels in
             guard channels.count < max else { return false }
             channels[id] = channel
             return true
         }
-        if isRoom { channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } } }
-        return isRoom
+        if hasRoom { channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } } }
+        return hasRoom
     }
 
     /// Closes all connections at once, even during a request.

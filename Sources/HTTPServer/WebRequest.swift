@@ -28,7 +28,8 @@ package struct WebRequest: Sendable {
     package var client: String? { address?.ipAddress }
     package var eventLoop: any EventLoop { channel.eventLoop }
 
-    /// Calls back at most once, on an event loop, when the client disconnects or stops sending before the answer ends.
+    /// Calls back at most once, on an event loop, when the client disconnects or closes its sending side before the
+    /// answer ends.
     package func whenClientIsGone(_ action: @escaping @Sendable () -> Void) {
         withExchange { exchange in
             if let exchange { exchange.whenClientIsGone(action) } else { action() }

@@ -2,7 +2,7 @@ extension ByteBuffer {
     /// Appends `"name":`, after a comma unless the object begins here. Append the value next.
     ///
     /// - Parameter name: A name without characters that JSON escapes.
-    // With one reservation for the whole member, a literal is copied in a few instructions.
+    // With one reservation for comma, name and colon, a literal is copied in a few instructions.
     @inlinable
     @inline(__always)
     package mutating func append(member name: StaticString) {

@@ -1,5 +1,6 @@
 extension ByteBuffer {
-    /// Appends the shortest decimal form that reads back as the same bits.
+    /// Appends the number as Swift prints it, such as `5.0` or `1e+16`, with the fewest digits that read back as the
+    /// same bits.
     ///
     /// Infinity and NaN, which JSON does not have (RFC 8259, section 6), are written as `null`.
     public mutating func appendJSON(_ number: Double) {
@@ -23,7 +24,7 @@ extension ByteBuffer {
     /// Appends a number with at most 11 digits before the point and four after it. Returns false for any other number.
     ///
     /// Different decimals of at most 15 digits are different doubles. So if `scaled / 10_000` is exactly the number,
-    /// the digits of `scaled` without trailing zeros are the shortest form.
+    /// the digits of `scaled` without trailing zeros are the fewest.
     private mutating func appendShort(_ number: Double) -> Bool {
         let scaled = (number.magnitude * 10_000).rounded()
         guard scaled < 1e15, scaled / 10_000 == number.magnitude else { return false }

@@ -1,8 +1,8 @@
 /// A fast hash for tables in one process. Each process has its own secrets, so nobody can prepare strings with equal
 /// hashes.
 ///
-/// Each 16 bytes need one multiplication, and the end needs one more. The hash xors one half of the bytes with a secret
-/// and the other half with the sum so far, multiplies the halves, and folds the product.
+/// Each 16 bytes need one multiplication, also a shorter last piece. The length needs one more. The hash xors one half
+/// of the bytes with a secret and the other half with the sum so far, multiplies the halves, and folds the product.
 package enum ByteHash {
     private static let secrets: (UInt64, UInt64, UInt64) = (secret(1), secret(2), secret(3))
 

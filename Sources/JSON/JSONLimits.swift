@@ -8,7 +8,7 @@ package struct JSONLimits: Sendable, Hashable {
     package let bytesMax: Int
     /// How deep arrays and objects may be nested.
     package let depthMax: Int
-    /// Whether to reject an object that has a key twice. RFC 8259 allows it.
+    /// Whether to reject an object that has a key twice. RFC 8259 allows such objects.
     package let refusesDuplicateKeys: Bool
 
     /// - Precondition: `bytesMax` and `depthMax` are from 0 to ``bytesMaxHighest``.

@@ -8,6 +8,7 @@
     package let limits: JSONLimits
     private var nodes: UnsafeMutablePointer<JSONNode>
     private var nodesCapacity = 128
+    /// The scanner's stack of containers whose end it has not reached yet.
     private let open: UnsafeMutablePointer<UInt32>
 
     package init(limits: JSONLimits = JSONLimits()) {

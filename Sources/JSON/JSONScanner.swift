@@ -1,4 +1,4 @@
-/// Checks grammar, UTF-8 and limits of a text in one pass, and notes one node for each value and key.
+/// Checks grammar, UTF-8 and nesting depth of a text in one pass, and notes one node for each value and key.
 ///
 /// Open containers are on an explicit stack, so that nested containers need no recursion. Each step takes a position
 /// and returns the position after the bytes that it read, so that the position stays in a register.

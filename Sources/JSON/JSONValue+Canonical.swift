@@ -2,8 +2,9 @@ extension JSONValue {
     /// The canonical form, which is equal for equal values: members sorted by key, no white space, only necessary
     /// escapes, and numbers in their shortest form.
     ///
-    /// There are two exceptions. A whole number from 2^53 on that fits 64 signed bits has different forms with and
-    /// without an exponent: `10000000000000000` and `1e16`. A number that is too large for a double keeps its text.
+    /// There are two exceptions. From 2^53 on, a whole number that fits 64 signed bits has another form if it was
+    /// written with a fraction or exponent: `10000000000000000` stays, and `1e16` becomes `1e+16`. A number that is too
+    /// large for a double keeps its text.
     package var canonical: [UInt8] {
         var buffer = unsafe ByteBuffer(capacity: raw.count)
         writeCanonical(to: &buffer)

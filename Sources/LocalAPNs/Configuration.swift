@@ -17,7 +17,7 @@ extension LocalAPNs {
         package var folder = ".belfry/apns-server"
         /// The ID of the server's own key: ten characters, like the IDs of Apple's keys.
         package var keyID = "KEYLOCAL12"
-        /// The team that provider tokens must name; ten characters.
+        /// The team of the server's own key: ten characters.
         package var team = "TEAMLOCAL1"
         /// A `.p8` file to use instead of a generated key.
         package var keyPath: String?

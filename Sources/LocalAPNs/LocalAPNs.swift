@@ -93,7 +93,7 @@ extension LocalAPNs {
     /// The requests among the kept records.
     package var received: [RecordedRequest] { journal.records.compactMap(\.request) }
 
-    /// How many requests have come since the server started, including rejected ones.
+    /// How many requests the server has recorded since it started, including rejected requests.
     package var receivedCount: Int { journal.requestCount }
 
     /// The kept records, then all new records, until the server stops.
@@ -110,8 +110,9 @@ extension LocalAPNs {
         return try await group.next().submit { server.value.service.now }.get()
     }
 
-    /// Carries out a command of the control channel.
+    /// Carries out a command.
     ///
+    /// - Parameter command: The text of a ``Command``, such as `{"clock":"+25m"}`.
     /// - Returns: A sentence for the user: what was done, or why nothing was done.
     /// - Throws: ``FieldError`` if the command is invalid. The server then has not changed.
     @discardableResult

@@ -36,7 +36,7 @@ extension CoalescingPolicy {
 public struct CoalescingTimes: Sendable, Hashable {
     /// How long a notification may wait for a newer one.
     public var window: Duration
-    /// The longest time for which newer notifications may delay a notification. It is at least as long as the window.
+    /// The longest wait of a notification, under any policy. It is at least as long as the window.
     public var maximumDelay: Duration
 
     /// Makes times from values that were checked before.

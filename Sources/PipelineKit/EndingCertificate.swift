@@ -5,9 +5,9 @@ import Time
 public struct EndingCertificate: Hashable, Sendable {
     private static let notice = Duration.seconds(30 * 86_400)
 
-    /// The settings key whose value is the certificate.
+    /// The settings key that names the certificate, itself or in a mapping below it.
     public let key: String
-    /// The app's name in the pipeline file; nil for the transport's own certificate.
+    /// The app's name in the pipeline file; nil for a certificate that belongs to no app, such as the gateway's.
     public let app: String?
     /// The file that contains the certificate.
     public let path: String

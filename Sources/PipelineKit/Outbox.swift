@@ -131,7 +131,8 @@ public struct Outbox: ~Copyable {
     @inline(__always)
     var totalCount: Int { count + rejections.count + deliveries.count + withdrawals.count + operatorLines.count }
 
-    /// Whether there are no events, no rejections and no pushes. Withdrawals and lines for the operator do not count.
+    /// Whether there are no events, no rejections and no pushes. Withdrawals, saved subscriptions and lines for
+    /// the operator do not count.
     package var isEmpty: Bool { count == 0 && rejections.isEmpty && deliveries.isEmpty }
 
     /// Removes all events, and with them the saved subscriptions and the lines for the operator.

@@ -12,7 +12,7 @@ public struct SavedSubscription: Hashable, Sendable {
         /// A sentence. If there is an offset, two more lines follow: the predicate's text, and a caret under the place.
         public var reason: String
 
-        /// Made by a source when it accepts a subscription.
+        /// A source calls this when it accepts a subscription.
         public init(code: String, path: String, offset: Int? = nil, reason: String) {
             (self.code, self.path, self.offset, self.reason) = (code, path, offset, reason)
         }
@@ -23,7 +23,7 @@ public struct SavedSubscription: Hashable, Sendable {
     /// The warnings; empty if nothing is unusual.
     public var warnings: [Warning]
 
-    /// Made by a source when it accepts a subscription.
+    /// A source calls this when it accepts a subscription.
     public init(subscriptionID: String, warnings: [Warning] = []) {
         (self.subscriptionID, self.warnings) = (subscriptionID, warnings)
     }

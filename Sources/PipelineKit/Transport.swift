@@ -228,7 +228,7 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
 
 /// A transport's answer to one push at one device.
 public struct TransportAnswer: Sendable, Hashable {
-    /// The outcomes, as written in the outcomes log.
+    /// What the transport says about the push. The raw values are the words for this in the outcomes log.
     public enum Outcome: String, Sendable, Hashable, CaseIterable {
         /// The provider accepted the push. Nobody promises that the device gets it.
         case accepted

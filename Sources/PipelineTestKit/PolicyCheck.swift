@@ -6,7 +6,9 @@ import Time
 
 /// Checks a coalescing policy with random streams of matches.
 ///
-///     #expect(try PolicyCheck(QuietHours.self, settings: "{policy: {use: quiet-hours, from: 22h}}").problems() == [])
+///     let check = try PolicyCheck(
+///         QuietHours.self, settings: "{policy: {use: quiet-hours, from: 22h}}", registry: registry)
+///     #expect(try check.problems() == [])
 ///
 /// A policy may use only its settings and its arguments. So the same matches must give the same bytes again,
 /// also after a restart from a snapshot.

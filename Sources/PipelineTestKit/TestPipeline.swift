@@ -21,7 +21,7 @@ public final class TestPipeline: Sendable {
     private let file: PipelineFile
     private let folder: TemporaryFolder
     private let collector: PushCollector
-    private let door: TestDoor
+    private let producer: TestProducer
     private let running: Task<Void, any Error>
     private let clock: Mutex<(now: Instant, mark: UInt64)>
 
@@ -62,7 +62,7 @@ public final class TestPipeline: Sendable {
         try pipeline.check()
         self.pipeline = pipeline
         clock = Mutex((now: now, mark: 0))
-        door = try TestDoor(pipeline)
+        producer = try TestProducer(pipeline)
         running = Task { try await pipeline.run() }
     }
 
@@ -74,7 +74,7 @@ public final class TestPipeline: Sendable {
 
     /// Sends ingest commands, one JSON object each, and waits for the answer.
     @discardableResult
-    public func send(_ commands: [String]) async throws -> Admission { try await door.send(commands) }
+    public func send(_ commands: [String]) async throws -> Admission { try await producer.send(commands) }
 
     /// The time of the manual clock.
     public var now: Instant { clock.withLock { $0.now } }
@@ -119,9 +119,9 @@ public final class TestPipeline: Sendable {
     /// deliver writes, such as attempts.
     public func outcomes() throws -> [String] { try events(of: pipeline.last.plan.stage) }
 
-    /// Stops every stage and removes the logs.
+    /// Stops every stage. The logs are removed when this object is freed.
     public func stop() async throws {
-        try await door.close()
+        try await producer.close()
         pipeline.stop()
         defer { pipeline.context.shutdown() }
         try await running.value

@@ -41,7 +41,7 @@ extension Clause {
     }
 
     private func isAnyValue(_ view: FieldView) -> Bool? {
-        guard view.isScalar else { return nil }
+        guard view.isComparable else { return nil }
         var some = values.isEmpty ? false : nil as Bool?
         for value in values {
             guard let order = view.order(value, foldsCase) else { continue }

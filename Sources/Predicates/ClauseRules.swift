@@ -8,7 +8,8 @@ struct BrokenRule: Error {
     init(_ reason: String, code: String = "predicate.type") { (self.code, self.reason) = (code, reason) }
 }
 
-/// Checks whether a comparator accepts the given values for a subject. The same rules hold for text and `filterBy`.
+/// Checks whether a comparator accepts the given values for a subject. The same rules hold for the text of a
+/// predicate and for `filterBy`.
 enum ClauseRules {
     /// Returns the values to compare. For a system field that is a reference, a string becomes the record name of a
     /// reference.

@@ -57,7 +57,7 @@ enum Numbers {
 
 /// Folds case: replaces each Unicode scalar by its lower-case mapping.
 package enum Letters {
-    /// Calls `body` with the text in lower case. Allocates only for non-ASCII text.
+    /// Calls `body` with the text in lower case. Makes an array only for non-ASCII text.
     @inline(__always)
     package static func withFolded<Result>(
         _ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result

@@ -56,8 +56,9 @@ package enum FieldView {
         }
     }
 
+    /// Whether the field is a string, a number or a reference, which ``order(_:_:)`` can compare.
     @inline(__always)
-    var isScalar: Bool {
+    var isComparable: Bool {
         switch self {
         case .list, .object, .nothing: false
         default: true

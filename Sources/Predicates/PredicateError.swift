@@ -47,8 +47,8 @@ extension PredicateError {
     /// The position in a query: `predicate` for its text, else the path.
     package var queryPath: String { path.isEmpty ? "predicate" : path }
 
-    /// The reason. For a predicate's text, it is followed by the offset, and on two more lines by the excerpt with the
-    /// caret.
+    /// The reason. If the error has an ``offset``, the offset follows the reason, and two more lines show the excerpt of
+    /// the text with the caret.
     package func queryReason(in query: JSONValue) -> String {
         guard let offset, let text = query["predicate"]?.string else { return reason }
         return "\(description)\n\(PredicateError.excerpt(of: text, at: offset))"

@@ -5,13 +5,14 @@ package struct PredicateReader: Sendable {
     package enum Dialect: Sendable, Hashable {
         /// Predicates that CloudKit accepts, with Belfry's additions to the text (``RecordPredicate``).
         case cloudKit
-        /// Text may also have `OR`, `ALL`, and `NOT` before `BETWEEN` and before groups with `AND` and `OR`.
+        /// Text may also have `OR`, `ALL` before a field, and `NOT` before `BETWEEN` and before groups with `AND` and
+        /// `OR`.
         case extended
     }
 
     package struct Reading: Sendable {
         package let predicate: RecordPredicate
-        /// The contradictions of the whole predicate, then the contradictions of its parts.
+        /// Warnings about the whole predicate come first, then warnings about its parts.
         package let warnings: [PredicateWarning]
     }
 
@@ -50,7 +51,7 @@ package struct PredicateReader: Sendable {
     ///
     /// - Parameter arguments: A JSON array with a value for each `%@` and `%K`, in order: scalars, lists of them, or
     ///   `{"value":…,"type":…}`.
-    /// - Throws: The first mistake, with its byte offset; for an argument also with its path.
+    /// - Throws: The first mistake. It has a byte offset in the text, a path such as `arguments[0]`, or both.
     package func read(
         text: String, arguments: JSONValue? = nil, warns: Bool = true
     ) throws(PredicateError) -> Reading {

@@ -1,9 +1,10 @@
 import JSON
 
-/// A condition on a record. It consists of comparisons that must all hold. An extended predicate may also contain OR.
+/// A condition on a record. It consists of comparisons that must all hold. An extended predicate, which is read with
+/// ``PredicateReader/Dialect/extended``, may also contain OR.
 ///
-/// A predicate is read from `filterBy` of CloudKit Web Services or from the text of an `NSPredicate`. ``text`` writes
-/// every predicate; ``filterBy`` cannot write some. Rules for all comparisons:
+/// A predicate is read from `filterBy` of CloudKit Web Services or from the text of an `NSPredicate`. Every predicate
+/// can be written as ``text``, but not every predicate as ``filterBy``. Rules for all comparisons:
 ///
 /// - A comparison is false if the record does not have the field, or if the types differ. A negated comparison is then
 ///   also false. `field != nil` (`NOT_EQUALS` null) holds for a field of any type, even an asset.

@@ -5,7 +5,8 @@ import Time
 /// Bytes as text for clients: base64url without padding, with a checksum. The checksum also covers a purpose, which is
 /// not in the text. So a text for one purpose is refused for any other.
 ///
-/// The checksum finds mistakes. It is not a signature: a forged text gives its sender no more than the request allows.
+/// The checksum finds mistakes. It is not a signature, and need not be one: a client that forges a text can read only
+/// what it can also read without the text.
 struct OpaqueText {
     private var content: [UInt8]
 

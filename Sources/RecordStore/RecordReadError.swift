@@ -5,7 +5,7 @@ package enum RecordReadError: Error, Hashable, Sendable {
     case badToken
     /// The client has to read everything again.
     case tokenExpired(TokenExpiry)
-    /// A rule that the query breaks: see ``QueryRefusal``.
+    /// The query is refused: see ``QueryRefusal``.
     case badQuery(QueryRefusal)
     case store(RecordStoreError)
 }

@@ -13,8 +13,8 @@ package enum RecordStoreError: Error, Hashable, Sendable {
     case missingEvents(applied: UInt64, first: UInt64)
     /// An event of the log is not JSON, or does not have the form of its type.
     case badEvent(sequence: UInt64, reason: String)
-    /// Another process uses the store: a gateway, or a command that makes the store again. `process` is the ID of this
-    /// process; nil if the ID is not known.
+    /// Another process uses the store: a gateway, or a command that makes the store again. `process` is the ID of the
+    /// other process; nil if it is not known.
     case inUse(folder: String, process: Int32?)
     /// SQLite cannot read or write the file: the disk is full, the file is locked, …
     case unusable(path: String, reason: String)

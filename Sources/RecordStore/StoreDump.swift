@@ -5,7 +5,7 @@ import Time
 
 extension RecordStore {
     /// Writes the content of the store in a fixed order, a row on each line. Two stores of one log at one position have
-    /// equal lines, however they were made, if the same deletions were released (``RecordWriter/forget(before:)``).
+    /// equal lines, however they were made, if both may forget the same deletions (``RecordWriter/forget(before:)``).
     /// Indexes, and rows that no read can find, are left out.
     package func dump(_ line: (String) throws -> Void) throws(RecordStoreError) {
         try read { db in

@@ -4,7 +4,7 @@ import Glibc
 /// The file of a store, and the files that SQLite keeps beside it.
 package enum StoreFiles {
     private static let suffixes = ["", "-wal", "-shm"]
-    // Only the account of the gateway reads the users' records.
+    // Only the Unix user that runs the gateway may read the records.
     private static let mode: mode_t = 0o600
 
     /// Removes a store, for example to make it again. No process may have the store open.

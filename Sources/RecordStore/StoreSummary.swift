@@ -3,10 +3,10 @@ import GRDB
 
 /// The content of a store's file, for the operator. It can be read while a gateway uses the store.
 package struct StoreSummary: Hashable, Sendable {
-    /// An index on a field or a system value, which the gateway makes when a query first needs it.
+    /// An index on a field of the app or a system field. The gateway makes the index after a query first needed it.
     package struct Index: Hashable, Sendable {
         package let recordType: String
-        /// The name of the field, or an underscore and the name of the system value.
+        /// The name of the field. The name of a system field begins with an underscore.
         package let field: String
         /// The zone's database, such as `private _alice`.
         package let database: String
@@ -27,7 +27,7 @@ package struct StoreSummary: Hashable, Sendable {
     package let zones: Int
     /// The size of the store's file, without the files that SQLite keeps beside it.
     package let bytes: UInt64
-    /// The indexes of zones that are not deleted, in the order in which queries asked for them.
+    /// The indexes of zones that are not deleted, in the order in which the gateway added them.
     package let indexes: [Index]
 
     /// - Throws: ``RecordStoreError`` if the file is not an intact store of this version.
@@ -73,7 +73,7 @@ package struct StoreSummary: Hashable, Sendable {
             return Index(
                 recordType: row.text(0), field: row.text(1),
                 database: row.text(2) + (owner.isEmpty ? "" : " \(owner)"), zone: row.text(4),
-                share: built == FieldList.complete || last <= built ? 1 : Double(built) / Double(last))
+                share: built == StoredIndex.complete || last <= built ? 1 : Double(built) / Double(last))
         }
     }
 }

@@ -34,14 +34,14 @@ package struct RecordedStage: Sendable {
         try UpstreamFeed(log: (upstream ?? log).directory, from: first, skipping: setAside)
     }
 
-    /// The last input event that is safe to feed after the end of the stage's log, because the process may have crashed
-    /// on the next input event; `UInt64.max` if no crash is noted.
+    /// The last input event that is safe to feed after the end of the stage's log. The stage may have crashed on the
+    /// event after it. `UInt64.max` if no crash is noted.
     func lastSafeInput(after cursor: UInt64) -> UInt64 {
         CrashNote.read(logDirectory: log.directory, of: log.identity, after: cursor).map { $0.events.lowerBound - 1 }
             ?? .max
     }
 
-    /// The folder of the stage's dead-letter log; nil when the stage rejected no event.
+    /// The folder of the stage's dead-letter log; nil when no event was rejected or set aside.
     package var deadLetters: String? {
         let path = log.directory + ".dead-letters"
         return FileManager.default.fileExists(atPath: path + "/log.json") ? path : nil

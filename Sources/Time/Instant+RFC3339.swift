@@ -102,7 +102,7 @@ private struct DateScanner {
         return Instant(microseconds: seconds * 1_000_000 + fraction)
     }
 
-    /// Moves past the next character if it is this one. Returns whether it was.
+    /// Moves past the next character and returns true if it is `character`. Otherwise returns false.
     private mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
         position += 1

@@ -28,8 +28,8 @@ public struct Instant: Hashable, Comparable, Sendable {
         return .microseconds(overflow ? (left > right ? Int64.max : Int64.min) : difference)
     }
 
-    /// This instant plus a duration, which is rounded towards zero to whole microseconds. The result is limited to
-    /// ``epoch`` and ``distantFuture``.
+    /// This instant plus a duration, which is rounded towards zero to whole microseconds. The result is at
+    /// least ``epoch`` and at most ``distantFuture``.
     public func advanced(by duration: Duration) -> Instant {
         let (sum, overflow) = microseconds.addingReportingOverflow(duration.wholeMicroseconds)
         let moved = overflow ? (duration > .zero ? Int64.max : Int64.min) : sum

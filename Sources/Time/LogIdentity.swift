@@ -42,7 +42,7 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The identifier of a position in this log. It never changes. With 122 bits, two positions practically never have
     /// the same identifier.
     ///
-    /// - Parameter salt: Distinguishes the identifiers of one position, such as one for each device of a notification.
+    /// - Parameter salt: Distinguishes the identifiers of one position, such as one for each device that gets a push.
     package func uuid(position: UInt64, salt: UInt64 = 0) -> PositionID {
         var mixer = Mixer(high: high, low: low)
         mixer.absorb(position)

@@ -71,7 +71,7 @@ import Time
         // signatures has such a byte.
         let script =
             "import sys; sys.path.insert(0, '\(Python.clients)'); from sign_in import assertion; "
-            + "[print(assertion('accounts.pem', '\(id)', '\(Gate.container)', '_user%d' % n)) for n in range(\(Tier.rounds(8, full: 600)))]"
+            + "[print(assertion('accounts.pem', '\(id)', '\(Gate.container)', '_user%d' % n)) for n in range(\(Tier.value(8, full: 600)))]"
         let assertions = try shell.text("\(Python.program) -c \"\(script)\"").split(separator: "\n").map(String.init)
         for (index, assertion) in assertions.enumerated() {
             let request = Gate.request(Self.path, "ckAPIToken=\(token)")

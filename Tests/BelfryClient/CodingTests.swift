@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a description has the type and the content`() {
+    @Test func `descriptions have the content, and those of subscriptions and notifications also the type`() {
         #expect(Sample.zone().description.hasPrefix("<CKRecordZoneSubscription {\"subscriptionID\":\"zone\""))
         #expect(Sample.query().predicate.description == "title BEGINSWITH 'H'")
         #expect(

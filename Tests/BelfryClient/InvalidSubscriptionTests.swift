@@ -1,7 +1,7 @@
 import BelfryClient
 import Testing
 
-/// The client refuses a subscription that CloudKit would reject, and the error names the wrong property.
+/// The client refuses a subscription that CloudKit would reject, and the error names the invalid property.
 @Suite struct InvalidSubscriptionTests {
     @Test func `an empty subscription ID is refused`() {
         #expect(refusal(CKDatabaseSubscription(subscriptionID: "")) == "subscriptionID name.length")
@@ -63,7 +63,7 @@ import Testing
         #expect(refusal(block) == "predicate predicate.unsupported")
     }
 
-    @Test func `an invalid user, container or ID of a deleted subscription is refused`() {
+    @Test func `an invalid user, an invalid container and an empty ID of a subscription to delete are refused`() {
         let users = [
             (BelfryUser("", container: "iCloud.com.example.Notes"), "user name.length"),
             (BelfryUser("_alice", container: "Notes"), "container container.prefix"),

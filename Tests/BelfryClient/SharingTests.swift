@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `an archived subscription has an equal predicate`() throws {
+    @Test func `an archived subscription is read back with an equal predicate`() throws {
         let made = NSPredicate(format: "title BEGINSWITH %@ AND stars > %d", "H", 3)
         for predicate in [made, NSPredicate(value: true), NSPredicate(value: false)] {
             let data = try NSKeyedArchiver.archivedData(

@@ -118,7 +118,7 @@ import Testing
         describes(CKSubscription.self)
     }
 
-    @Test func `Apple's types are Sendable and CVarArg`() {
+    @Test func `Apple's classes are Sendable and CVarArg, and its enums are Sendable`() {
         func isShared<T: NSObject & Sendable & SendableMetatype & CVarArg>(_ type: T.Type) {}
         isShared(CKSubscription.self)
         isShared(CKQuerySubscription.self)
@@ -129,9 +129,11 @@ import Testing
         isShared(CKQueryNotification.self)
         isShared(CKRecordZoneNotification.self)
         isShared(CKDatabaseNotification.self)
-        func isSmall<T: Sendable & SendableMetatype & BitwiseCopyable & Hashable & RawRepresentable>(_ type: T.Type) {}
-        isSmall(CKQueryNotification.Reason.self)
-        isSmall(CKSubscription.SubscriptionType.self)
+        func isSendableEnum<T: Sendable & SendableMetatype & BitwiseCopyable & Hashable & RawRepresentable>(
+            _ type: T.Type
+        ) {}
+        isSendableEnum(CKQueryNotification.Reason.self)
+        isSendableEnum(CKSubscription.SubscriptionType.self)
     }
 }
 

@@ -40,7 +40,7 @@ struct APNsDisplayTests {
 
     @Test func `a push to an offline device is marked, and a failed request shows its status or how it ended`() {
         let stored = text(.device, request(notice(APNsDisplayTests.alert), fate: "stored"))
-        #expect(stored == "abcdef01…  com.example.Notes\n    (stored: the device is offline)")
+        #expect(stored == "abcdef01…  com.example.Notes\n    (stored: the device was offline)")
         #expect(text(.device, request(nil, status: 503, fate: nil)) == "503 Shutdown  abcdef01…")
         #expect(text(.device, request(nil, status: nil, fate: nil)) == "silence  abcdef01…")
     }
@@ -51,7 +51,7 @@ struct APNsDisplayTests {
         #expect(text(.requests, request(notice(APNsDisplayTests.alert))) == line)
     }
 
-    @Test func `a push's text cannot move the cursor`() {
+    @Test func `a push's text cannot move the terminal's cursor`() {
         let hostile = notice("{\"aps\":{\"alert\":\"a\\u001b[2Jb\"}}")
         #expect(text(.device, request(hostile))?.contains("\u{1B}") == false)
     }

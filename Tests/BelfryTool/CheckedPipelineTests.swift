@@ -36,7 +36,7 @@ struct CheckedPipelineTests {
         #expect(Set(keys).count == keys.count)
     }
 
-    @Test func `a mistyped required key is reported with line, column and the nearest key`() throws {
+    @Test func `a mistyped key or stage name is reported once, with the nearest known word`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file(
             "bad.yaml",
@@ -82,7 +82,7 @@ struct CheckedPipelineTests {
         #expect(error.first.hint == "put `from: \(words[3])`")
     }
 
-    @Test func `a link is corrected with a stage of the file, or with a kind of stage that is missing`() throws {
+    @Test func `the hint about a wrong link names a stage of the file, or a kind of stage to add`() throws {
         let folder = try TemporaryFolder()
         let text = fiveStages.replacing("match: {", with: "watchers: { stage: match,")
         let hints = try [
@@ -96,7 +96,7 @@ struct CheckedPipelineTests {
         #expect(hints == ["put `from: watchers`", "add a stage of kind match before coalesce"])
     }
 
-    @Test func `a stage may read from a program whatever the program reads`() throws {
+    @Test func `a stage may read from a program, whatever the program reads`() throws {
         let folder = try TemporaryFolder()
         let text = fiveStages.replacing(
             "payload: { from: coalesce }", with: "other: { from: match, command: [cat] }\n  payload: { from: other }")

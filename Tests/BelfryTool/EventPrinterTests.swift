@@ -46,7 +46,7 @@ struct EventPrinterTests {
         #expect(coloured.replacing(/\u{1B}\[\d+m/, with: "") == plain)
     }
 
-    @Test func `a user's text cannot move the cursor`() throws {
+    @Test func `a user's text cannot move the terminal's cursor`() throws {
         let text = try printed(.people, "{\"type\":\"push\",\"user\":\"\\u001b[2Jx\\u202e\\n\"}\n")
         #expect(text.contains("user=\\u{1b}[2Jx\\u{202e}\\u{a}"))
     }

@@ -58,7 +58,7 @@ struct LineReaderTests {
         #expect(blocks[1].bytes.isEmpty)
     }
 
-    @Test func `blocks are small enough for one answer of the door to name each refusal`() throws {
+    @Test func `no block has more lines than the limit, and no line is lost`() throws {
         let folder = try TemporaryFolder()
         let reader = LineReader([InputSource(path: try folder.file("short", String(repeating: "1\n", count: 4_321)))])
         var counts: [Int] = []

@@ -81,6 +81,7 @@ struct LogExportTests {
                     #expect(!FileManager.default.fileExists(atPath: new + "/" + file))
                     continue
                 }
+                // An import need not make a file without content, such as a segment without batches.
                 let isEmpty = try Data(contentsOf: URL(fileURLWithPath: old + "/" + file)).isEmpty
                 let isSame = FileManager.default.contentsEqual(atPath: old + "/" + file, andPath: new + "/" + file)
                 #expect(isEmpty || isSame, "seed \(seed): \(name)/\(file)")
@@ -191,7 +192,7 @@ struct LogExportTests {
         #expect(again?.message.contains("line 9: ") == true && again?.message.contains("already") == true)
     }
 
-    /// The import finds the end of the settings by the segment after them, or by their CRC.
+    /// The import knows that the settings are complete if a segment follows them or if their CRC is right.
     @Test func `an export that was cut off in its settings is imported without them`() throws {
         let folder = try Folder()
         try EventLogWriter(EventLogOptions(directory: folder.file("old"), name: "changes", sync: .never)).close()
@@ -224,7 +225,7 @@ struct LogExportTests {
         }
     }
 
-    @Test func `an existing log is not changed`() throws {
+    @Test func `an import is refused if a log of the same name exists`() throws {
         let folder = try Folder()
         var random = Seeded(7)
         try writeRandomLog(folder.file("old"), "changes", &random)

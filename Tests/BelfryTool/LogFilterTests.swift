@@ -27,7 +27,9 @@ struct LogFilterTests {
         (["--where", "record.fields.n.value=3"], [0]), (["--where", "user=_alice", "--where", "ok=false"], [3]),
         (["--where", "none="], []),
     ])
-    func `an event is shown if it satisfies all filters`(arguments: [String], expected: [Int]) throws {
+    func `an event is shown if it matches a value of each option and all conditions`(
+        arguments: [String], expected: [Int]
+    ) throws {
         let filter = try EventFilter.parse(arguments)
         #expect(filter.isEmpty == arguments.isEmpty)
         var parser = JSONParser()
@@ -45,7 +47,7 @@ struct LogFilterTests {
         #expect(condition?.path == ["a", "b"] && condition?.value == "c=d")
     }
 
-    @Test func `positions and limits apply to filtered events`() throws {
+    @Test func `positions count all events, and the limit counts only the selected events`() throws {
         let folder = try TemporaryFolder()
         let writer = try EventLogWriter(EventLogOptions(directory: folder.path, name: "all", sync: .never))
         for round in 0..<4 {
@@ -55,14 +57,20 @@ struct LogFilterTests {
             }
         }
         try writer.close()
-        var output: [UInt8] = []
-        let printer = EventPrinter(.envelopes) { output += $0 }
-        var show = LogShow(
-            printer: printer, filter: try EventFilter.parse(["--user", "_alice"]), from: .sequence(3),
-            until: .sequence(18), eventsLeft: 5, follows: false)
-        try show.run(folder.path + "/all")
-        let sequences = String(decoding: output, as: UTF8.self).matches(of: /"sequence":(\d+),"now"/).map { $0.1 }
-        #expect(sequences == ["3", "4", "6", "8", "9"])
+        let shown: [(until: UInt64, sequences: [Substring])] = [
+            (18, ["3", "4", "6", "8", "9"]), (6, ["3", "4", "6"]),
+        ]
+        for (until, expected) in shown {
+            var output: [UInt8] = []
+            let printer = EventPrinter(.envelopes) { output += $0 }
+            var show = LogShow(
+                printer: printer, filter: try EventFilter.parse(["--user", "_alice"]), from: .sequence(3),
+                until: .sequence(until), eventsLeft: 5, follows: false)
+            try show.run(folder.path + "/all")
+            let text = String(decoding: output, as: UTF8.self)
+            let sequences = text.matches(of: /"sequence":(\d+),"now"/).map { $0.1 }
+            #expect(sequences == expected)
+        }
     }
 
     @Test func `statistics count events by type`() throws {

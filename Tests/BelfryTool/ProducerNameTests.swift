@@ -3,7 +3,7 @@ import Testing
 @testable import BelfryTool
 
 struct ProducerNameTests {
-    @Test func `a file has one producer name for all ways to write its path`() throws {
+    @Test func `a file has the same producer name if its path is written in another way`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("in.ndjson", "")
         let name = ProducerName.of(InputSource(path: path))

@@ -15,7 +15,7 @@ struct PushWriterTests {
         Delivery(id: Delivery.ID(push: 1, device: "d"), transport: "t", line: Array(text.utf8))
     }
 
-    @Test func `the first stage's pushes are written at once, all other pushes at the end`() {
+    @Test func `the pushes of the first deliver stage are written at once, and all others at the end`() {
         let output = WrittenText()
         let writer = PushWriter { output.write($0) }
         let (first, second) = (writer.sink(for: "deliver"), writer.sink(for: "archive"))
@@ -28,7 +28,7 @@ struct PushWriterTests {
         #expect(writer.pushes == 4)
     }
 
-    @Test func `nothing more is written after the reader of the output has gone`() {
+    @Test func `nothing more is written after the output was closed`() {
         let calls = Atomic(0)
         let writer = PushWriter { _ throws(OutputError) in
             calls.add(1, ordering: .relaxed)

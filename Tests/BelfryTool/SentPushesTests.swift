@@ -13,10 +13,10 @@ import Testing
             TransportAnswer(id, .deferred, reason: "no answer yet", attempts: 0),
             TransportAnswer(id, .deferred, reason: "no answer yet", attempts: 0),
         ])
-        #expect(sent.text == "2 sent, 1 refused, 2 deferred")
+        #expect(sent.text == "2 accepted, 1 refused, 2 deferred")
         #expect(
             sent.lines == [
-                "apns: 5 pushes really sent; 2 accepted, 1 refused, 2 deferred", "  2 × deferred: no answer yet",
+                "apns: 5 pushes given to it; 2 accepted, 1 refused, 2 deferred", "  2 × deferred: no answer yet",
                 "  1 × 413 PayloadTooLarge",
             ])
         #expect(!sent.areAllAccepted)

@@ -100,7 +100,7 @@ import Testing
         keys.map { ["app", "certified", "client", "header"].contains($0) ? "NAME" : $0 }.joined(separator: ".")
     }
 
-    /// The samples have every mapping, so that the code reads each setting.
+    /// The samples have every mapping of the page except `api`, so that the code reads each setting of the page.
     private static let samples = [
         """
         pipeline: sample

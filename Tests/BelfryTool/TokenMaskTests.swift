@@ -28,7 +28,7 @@ import Testing
         #expect(TokenMask.mask("a") != TokenMask.mask("b") && TokenMask.mask("x") != TokenMask.mask("X"))
     }
 
-    @Test func `only tokens of devices are masked`() throws {
+    @Test func `only tokens of devices are masked, and an unreadable event that may have one is removed`() throws {
         let mask = TokenMask.mask("6a0f")
         let lines = [
             (

@@ -17,8 +17,8 @@ import Testing
         for count in [1, 2, 9, 10, 11, 99, 100, 101, 997] {
             let values = (0..<count).map { _ in Int64(random.below(1_000)) }
             for (share, value) in [(0.5, Percentiles(values).p50), (0.99, Percentiles(values).p99)] {
-                let below = values.count { $0 <= value }
-                #expect(Double(below) >= share * Double(count))
+                let atOrBelow = values.count { $0 <= value }
+                #expect(Double(atOrBelow) >= share * Double(count))
                 #expect(Double(values.count { $0 < value }) < share * Double(count))
             }
         }

@@ -18,7 +18,7 @@ import Testing
                 }())
     }
 
-    @Test func `a subscription watches about one change in four`() {
+    @Test func `about one change in four is watched by a subscription`() {
         var workload = Workload(seed: 1, subscriptions: 10_000)
         _ = workload.lines(40_000)
         #expect(workload.made == 40_000)
@@ -39,6 +39,7 @@ import Testing
         var workload = Workload(seed: 5, subscriptions: 200, records: 2_000)
         for _ in 0..<5_000 {
             let change = workload.change()
+            // In a zone's slot, the topic is the number of the zone.
             let hasRightTopic = change.topic == change.slot
             let isZone = Workload.kind(ofSlot: change.slot) == .zone
             #expect(change.isWatched == (hasRightTopic && (isZone || change.priority >= 3)))
@@ -51,6 +52,7 @@ import Testing
         for _ in 0..<20_000 {
             let change = workload.change()
             let isZone = Workload.kind(ofSlot: change.slot) == .zone
+            // The zone is part of a record's name, and the topic is its number.
             names.insert([change.record, isZone ? change.topic : 0])
         }
         #expect(names.count == 110)

@@ -28,8 +28,8 @@ struct FieldsTests {
 
     static let int64 =
         "an INT64 is a whole number from -9223372036854775808 to 9223372036854775807, written without fraction or exponent"
-    static let untyped = "CloudKit has no Boolean type: write 1 or 0 as INT64"
-    static let identifier = "a field name is ASCII letters, digits and '_' with a letter first, which"
+    static let noBoolean = "CloudKit has no Boolean type: write 1 or 0 as INT64"
+    static let nameRule = "a field name is ASCII letters, digits and '_' with a letter first, which"
 
     static let refused = [
         RefusedText("[]", "member.kind", at: "", "a dictionary of fields is an object, not an array"),
@@ -38,11 +38,11 @@ struct FieldsTests {
         RefusedText(
             #"{"a":{"type":"STRING"}}"#, "member.missing", at: "a.value",
             "value is required: leave a field without a value out of the record"),
-        RefusedText(#"{"1a":{"value":1}}"#, "name.characters", at: "1a", #"\#(identifier) "1a" is not"#),
+        RefusedText(#"{"1a":{"value":1}}"#, "name.characters", at: "1a", #"\#(nameRule) "1a" is not"#),
         RefusedText(
-            #"{"a\nb":{"value":1}}"#, "name.characters", at: "a\nb", #"\#(identifier) "a\u{a}b" is not"#),
-        RefusedText(#"{"_a":{"value":1}}"#, "name.characters", at: "_a", #"\#(identifier) "_a" is not"#),
-        RefusedText(#"{"a b":{"value":1}}"#, "name.characters", at: "a b", #"\#(identifier) "a b" is not"#),
+            #"{"a\nb":{"value":1}}"#, "name.characters", at: "a\nb", #"\#(nameRule) "a\u{a}b" is not"#),
+        RefusedText(#"{"_a":{"value":1}}"#, "name.characters", at: "_a", #"\#(nameRule) "_a" is not"#),
+        RefusedText(#"{"a b":{"value":1}}"#, "name.characters", at: "a b", #"\#(nameRule) "a b" is not"#),
         RefusedText(#"{"":{"value":1}}"#, "name.length", at: "", "a field name has 1 to 255 bytes, not 0"),
         RefusedText(
             #"{"a":{"value":1,"type":"INT46"}}"#, "word.unknown", at: "a.type",
@@ -99,7 +99,7 @@ struct FieldsTests {
         RefusedText(
             #"{"a":{"value":"x","type":"ASSETID"}}"#, "field.value", at: "a.value",
             "an ASSETID is an object that describes the asset, not a string"),
-        RefusedText(#"{"a":{"value":true}}"#, "field.value", at: "a.value", untyped),
+        RefusedText(#"{"a":{"value":true}}"#, "field.value", at: "a.value", noBoolean),
         RefusedText(
             #"{"a":{"value":null}}"#, "field.value", at: "a.value",
             "null is not a value: leave the field out of the record"),

@@ -38,9 +38,10 @@ struct SubscriptionTests {
     func `the form is the type, but a zone subscription for all zones has the database form`(
         members: String, form: Subscription.Form
     ) throws {
-        _ = try error(in: #"{"subscriptionID":"s",\#(members)}"#) { json throws(ModelError) in
+        let refusal = try error(in: #"{"subscriptionID":"s",\#(members)}"#) { json throws(ModelError) in
             #expect(try Subscription(json, in: .private).form == form)
         }
+        #expect(refusal == nil)
     }
 
     static let refused = [
@@ -94,10 +95,11 @@ struct SubscriptionTests {
             "only a query subscription has a query: to watch one type, use recordType"),
         RefusedText(
             #"{\#(database),"zoneID":{"zoneName":"Z"}}"#, "member.conflict", at: "zoneID",
-            "a database subscription watches all zones: take zoneID out, or save a zone subscription"),
+            "a database subscription watches all zones except _defaultZone: take zoneID out, or save a zone "
+                + "subscription"),
         RefusedText(
             "{\(zone)}", "member.missing", at: "zoneID",
-            #"zoneID names the zone to watch: add it, or "zoneWide": true for all zones"#),
+            #"zoneID names the zone to watch: add it, or "zoneWide": true for all zones except _defaultZone"#),
         RefusedText(
             #"{\#(zone),"zoneID":{"zoneName":"_defaultZone"}}"#, "subscription.zone", at: "zoneID.zoneName",
             "a zone subscription cannot watch _defaultZone, which has no change feed: use a query"),

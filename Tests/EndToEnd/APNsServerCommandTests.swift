@@ -44,7 +44,7 @@ struct APNsServerCommandTests {
         try program.write(#"{"device":{"token":"ab01","topic":"com.example.Notes","state":"offline"}}"# + "\n")
         await program.waitForMessage("done: device ab01")
         #expect(try push(to: port, in: folder) == "")
-        await program.waitForOutputLine("(stored: the device is offline)")
+        await program.waitForOutputLine("(stored: the device was offline)")
         try program.write("{\"device\":{\"token\":\"ab01\",\"topic\":\"com.example.Notes\"}}\n\n{\"clok\":1}\n")
         #expect(await program.waitForOutputLine("Milk") == "    Milk")
         #expect(
@@ -52,7 +52,7 @@ struct APNsServerCommandTests {
             "an empty line has a number too")
     }
 
-    @Test func `invalid lines are reported with file and line`() async throws {
+    @Test func `invalid lines are reported with file and line, and unusable files by exit status`() async throws {
         let folder = try Folder()
         try folder.write("# rules\n{\"do\":{\"stats\":500}}\n", to: "rules")
         try folder.write("{\"token\":\"xy\",\"topic\":\"a\"}\n", to: "devices")
@@ -73,7 +73,7 @@ struct APNsServerCommandTests {
         (["--key-topic", "com..Notes"], "--key-topic takes a bundle ID like com.example.Notes, not 'com..Notes'"),
         (["--key-environment", "staging"], "'development' and 'production'"),
     ])
-    func `invalid settings of the server are refused`(arguments: [String], complaint: String) async throws {
+    func `invalid options of the server are refused`(arguments: [String], complaint: String) async throws {
         let result = try await Program.run("belfry", ["apns-server"] + arguments)
         #expect(result.status == 64 && result.errors.contains(complaint), "\(result)")
     }

@@ -25,7 +25,7 @@ struct AbsentLogCommandTests {
     }
 
     @Test(arguments: Tier.some(of: ["changes", "matches", "notifications", "pushes", "outcomes"]))
-    func `every command reports a missing log folder`(name: String) async throws {
+    func `commands report a missing log folder`(name: String) async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: folder + "/" + name)
@@ -54,7 +54,7 @@ struct AbsentLogCommandTests {
         }
     }
 
-    @Test func `every command reports segments without log.json`() async throws {
+    @Test func `commands report segments without log.json`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: folder + "/matches/log.json")
@@ -87,7 +87,7 @@ struct AbsentLogCommandTests {
         #expect(try await Command.run(["log", "verify", folder + "/outcomes"]).status == 0)
     }
 
-    @Test func `an NDJSON file is refused in place of a log, with advice`() async throws {
+    @Test func `an NDJSON file is refused in place of a log, and log repair refuses a folder of logs`() async throws {
         let notes = try Notes()
         let file = try notes.write(Notes.phone(), to: "case.ndjson")
         for command in [
@@ -102,7 +102,7 @@ struct AbsentLogCommandTests {
         #expect(repair.status == 64 && repair.errors.contains("name one of changes, matches, "))
     }
 
-    @Test func `every command except replay and state refuses a pipeline or folder without logs`() async throws {
+    @Test func `the log commands, trace, explain and whatif refuse a pipeline or folder without logs`() async throws {
         let notes = try Notes()
         try FileManager.default.createDirectory(atPath: notes.folder + "/empty", withIntermediateDirectories: false)
         for place in [notes.pipeline, notes.folder + "/empty"] {

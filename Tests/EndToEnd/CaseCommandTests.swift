@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CaseCommandTests {
-    @Test func `a case from the logs of a run shows the push again, without names`() async throws {
+    @Test func `a case that is exported from the logs of a run leads to the push again, without names`() async throws {
         let notes = try Notes()
         let input =
             Notes.phone() + (1...9).map { (number: Int) in Notes.change("groceries\(number)", second: number) }.joined()
@@ -33,7 +33,8 @@ struct CaseCommandTests {
             try await Command.run(["explain", "-p", place, "--change"] + arguments)
         }
         let pushed = try await explain("3", "--device", "alice-phone")
-        #expect(pushed.status == 0 && pushed.errors == "")
+        #expect(pushed.status == 0 && pushed.errors == "" && pushed.isNDJSON)
+        #expect(pushed.output.split(separator: "\n").count == 1)
         #expect(pushed.output.hasPrefix(#"{"change":3,"#) && pushed.output.contains(#""pushed":true"#))
         let same = try await explain("3", "--device", "alice-phone", "--no-index")
         #expect(same.output == pushed.output)

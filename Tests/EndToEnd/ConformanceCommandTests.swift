@@ -39,7 +39,7 @@ struct ConformanceCommandTests {
         #expect(broken.first?.contains(#""seen":""#) == true)
     }
 
-    @Test func `the kept and skipped rules of a stage are listed and counted`() async throws {
+    @Test func `the kept and skipped rules of a stage are listed, and the kept rules are counted`() async throws {
         let result = try await Program.run(
             "belfry", ["conformance", "coalesce", "--settings", "{window: 1s}"], onTerminal: true)
         #expect(result.status == 0, "\(result)")
@@ -48,7 +48,7 @@ struct ConformanceCommandTests {
         #expect(result.output.hasSuffix("coalesce keeps 8 rules\n"), "\(result)")
     }
 
-    @Test func `a name that is neither a stage nor a program is refused with the nearest stage`() async throws {
+    @Test func `an unknown stage, an unknown setting and settings of a program are refused`() async throws {
         let unknown = try await Command.run(["conformance", "coalesc"])
         #expect(unknown.status == 69 && unknown.errors.contains("coalesce"), "\(unknown)")
         let wrong = try await Command.run(["conformance", "coalesce", "--settings", "{windov: 1s}"])
@@ -67,7 +67,7 @@ struct ConformanceCommandTests {
     }
 }
 
-/// A plugin that passes everything on, except for the fault that its argument names.
+/// A plugin that passes every event on. It has one fault, which its argument names.
 private enum BrokenPlugin {
     static let program = """
         import json, os, signal, sys, random, zmq

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An operator makes keys, lists them in the pipeline file, uses them in every command that connects to a stage, and
+/// An operator makes keys, lists them in the pipeline file, uses them with `belfry send`, `tap` and `doctor`, and
 /// changes them.
 @Suite(.timeLimit(.minutes(5)))
 struct CurveCommandTests {
@@ -19,8 +19,9 @@ struct CurveCommandTests {
         #expect(key.utf8.count == 40)
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
         let again = try await Command.run(["curve", "make", path])
-        #expect(again.status == 73 && again.errors.contains("never overwritten"), "\(again)")
+        #expect(again.status == 73 && again.errors.contains("it was not changed"), "\(again)")
         #expect(try await Command.run(["curve", "show", path]).output == key + "\n")
+        // `keys` is the former name of `curve`.
         #expect(try await Command.run(["keys", "show", path]).output == key + "\n")
         #expect(try !notes.read("shop.key").contains(key))
         #expect(try await Command.run(["curve", "show", notes.folder + "/missing"]).status == 66)
@@ -115,7 +116,7 @@ struct CurveCommandTests {
         }
     }
 
-    @Test func `every command uses the given key, and reports a key that is not listed`() async throws {
+    @Test func `send, tap and doctor use the given key, and report a key that is not listed`() async throws {
         let notes = try Notes()
         let ingest = try await writePipelineWithKeys(notes).ingest
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])

@@ -69,7 +69,7 @@ struct DataModeTests {
 
     @Test(
         arguments: [(nil, "000", 0o700, 0o600), ("0750", "077", 0o750, 0o640)] as [(String?, String, UInt32, UInt32)])
-    func `all files of a run have the data mode, regardless of the umask`(
+    func `all files of a run have the data mode, regardless of the umask, and contain no secret in clear text`(
         mode: String?, umask: String, folders: UInt32, files: UInt32
     ) async throws {
         let (notes, closed) = (try Notes(), try ReservedPort())
@@ -149,7 +149,7 @@ struct DataModeTests {
 
     @Test
     func
-        `in data mode 0750, only the owner can access the producers' secret; send works after the doctor's advice`()
+        `send refuses a producers' secret that others can access, and works after the doctor's advice`()
         async throws
     {
         let notes = try Notes()

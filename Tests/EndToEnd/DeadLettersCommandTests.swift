@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Time
 
-/// Lists and redrives pushes that a server refuses, with the real programs.
+/// Lists and redrives dead letters: pushes that a server rejects, and commands that a stage rejects.
 @Suite(.timeLimit(.minutes(5)))
 struct DeadLettersCommandTests {
     /// A receiver of pushes that rejects all pushes until ``acceptPushes()`` is called.
@@ -206,7 +206,7 @@ struct DeadLettersCommandTests {
         return notes
     }
 
-    @Test func `a door that does not answer and a missing door are errors`() async throws {
+    @Test func `a door that does not answer, a missing door and invalid options are errors`() async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         let silent = try await Command.run(["dead-letters", "redrive", notes.pipeline, "--yes", "--timeout", "0.3"])
         #expect(silent.status == 69, "\(silent)")

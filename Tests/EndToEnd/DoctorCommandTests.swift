@@ -39,7 +39,7 @@ struct DoctorCommandTests {
         #expect(result.output.contains("log outcomes is missing, which stage deliver of \(notes.pipeline) writes"))
     }
 
-    @Test func `subscriptions that cannot use an index are notes, and many in one place are a warning`() async throws {
+    @Test func `subscriptions that cannot use an index are notes, but many for one type are a warning`() async throws {
         let notes = try Notes()
         func saves(_ range: Range<Int>) -> String {
             range.map { number in
@@ -86,7 +86,7 @@ struct DoctorCommandTests {
         #expect(result.output.contains(#""predicate":"n == 1 AND n == 2""#), "\(result)")
     }
 
-    @Test func `an invalid file is reported, and the other checks are still made`() async throws {
+    @Test func `if the file is invalid, data and logs are checked, and two checks cannot be made`() async throws {
         let notes = try await Notes.recorded()
         try notes.write(notes.read("notes.yaml").replacing("window: 2s", with: "window: fast"), to: "notes.yaml")
         let result = try await Self.doctor([notes.pipeline, "--logs", notes.logs])
@@ -96,7 +96,7 @@ struct DoctorCommandTests {
                 == ["file.invalid", "data.writable", "log.whole", "subscriptions.unchecked", "apps.unchecked"])
     }
 
-    @Test func `stages that answer and stages that do not are reported`() async throws {
+    @Test func `stages that answer, stages that do not, and a stage of another pipeline are reported`() async throws {
         let notes = try Notes()
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await ingest.waitForMessage("running")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct IngestProgramTests {
-    @Test func `a file is ingested once, even if ingest starts several times`() async throws {
+    @Test func `each line of a file is ingested once, even if ingest starts twice`() async throws {
         let notes = try Notes()
         let file = try notes.write(Notes.phone() + Notes.changes(0..<3) + "nope\n", to: "in.ndjson")
         let arguments = ["--pipeline", notes.pipeline, "--exit-when-done", file]
@@ -61,7 +61,7 @@ struct IngestProgramTests {
         #expect(result.status == 0 && result.errors.contains("in.pipe: 1 line sent"), "\(result)")
     }
 
-    @Test func `five programs started by hand in any order form a pipeline`() async throws {
+    @Test func `five programs started by hand form a pipeline, even if ingest starts last`() async throws {
         let notes = try Notes()
         let programs = try ["deliver", "coalesce", "match", "payload", "ingest"].map {
             try Program("belfry-\($0)", ["--pipeline", notes.pipeline])

@@ -5,7 +5,8 @@ import PipelineKit
 import TestSupport
 import Testing
 
-/// Checks the rules for imports. SwiftPM accepts undeclared transitive imports. These tests reject them.
+/// Rules that the build does not check: which modules a module imports, and what its sources contain. SwiftPM accepts
+/// the import of a target that the module does not declare as a dependency; the first test rejects it.
 @Suite struct Layout {
     private struct Module: Sendable {
         let name: String
@@ -16,7 +17,7 @@ import Testing
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `every import is a declared dependency`() throws {
+    @Test func `every imported target is a declared dependency`() throws {
         let modules = try Self.modules.get()
         let names = Set(modules.map(\.name))
         #expect(names.isSuperset(of: ["JSON", "Match", "belfry"]))
@@ -29,15 +30,15 @@ import Testing
         }
     }
 
-    @Test func `a plugin imports neither another plugin nor the runtime`() throws {
+    @Test func `a stage or transport imports neither another stage or transport nor the runtime`() throws {
         let modules = try Self.modules.get()
-        let plugins = modules.filter { module in
+        let parts = modules.filter { module in
             ["Sources/Stages/", "Sources/Transports/"].contains { module.folder.path.contains($0) }
         }
-        #expect(plugins.count >= 7)
+        #expect(parts.count >= 7)
         let forbidden = Set(
-            plugins.map(\.name) + ["PipelineRuntime", "ZeroMQ", "CZeroMQ", "BelfryTool", "BuiltInStages", "BuiltIns"])
-        for plugin in plugins { #expect(plugin.dependencies.isDisjoint(with: forbidden), "\(plugin.name)") }
+            parts.map(\.name) + ["PipelineRuntime", "ZeroMQ", "CZeroMQ", "BelfryTool", "BuiltInStages", "BuiltIns"])
+        for part in parts { #expect(part.dependencies.isDisjoint(with: forbidden), "\(part.name)") }
     }
 
     @Test func `commands and benches do not import each other`() throws {
@@ -57,16 +58,16 @@ import Testing
         #expect(!seen.contains { $0.hasPrefix("BuiltIn") || $0.hasPrefix("Transport") || $0.hasPrefix("NIO") })
     }
 
-    @Test func `tools do not depend on built-in stages`() throws {
+    @Test func `PipelineKit, PipelineRuntime and the tools do not import a built-in stage`() throws {
         let modules = try Self.modules.get()
         let stages = Set(modules.filter { $0.folder.path.contains("Sources/Stages/") }.map(\.name))
         for name in ["PipelineKit", "PipelineRuntime", "Replay", "StageTool", "Inspect", "BelfryTool"] {
-            let tool = try #require(modules.first { $0.name == name })
-            #expect(tool.dependencies.isDisjoint(with: stages), "\(name)")
+            let module = try #require(modules.first { $0.name == name })
+            #expect(module.dependencies.isDisjoint(with: stages), "\(name)")
         }
     }
 
-    @Test func `stages do not depend on EventLog`() throws {
+    @Test func `stages do not import EventLog`() throws {
         let stages = try Self.modules.get().filter { $0.folder.path.contains("Sources/Stages/") }
         #expect(stages.count >= 5)
         for stage in stages { #expect(!stage.dependencies.contains("EventLog"), "\(stage.name)") }
@@ -97,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [("CZeroMQ", "ZeroMQ"), ("COpenSSL", "Signing")])
-    func `only one module imports a C library`(library: String, owner: String) throws {
+    func `only one module and its tests import a C library`(library: String, owner: String) throws {
         for module in try Self.modules.get() where ![owner, owner + "Tests"].contains(module.name) {
             for (file, imported) in try Self.imports(of: module) { #expect(imported != library, "\(file)") }
         }

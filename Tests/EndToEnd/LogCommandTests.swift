@@ -71,7 +71,7 @@ struct LogCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `in a pipe, verify, repair and migrate print JSON like other commands`() async throws {
+    @Test func `verify, repair and migrate print JSON with --json, or if the output is not a terminal`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         try damage(folder + "/changes")
@@ -185,7 +185,7 @@ struct LogCommandTests {
         #expect(unknown.status == 66)
     }
 
-    /// Changes one byte in the middle of the log's first segment.
+    /// Changes one byte in the middle of a segment of the log.
     private func damage(_ directory: String) throws {
         let name = try #require(
             try FileManager.default.contentsOfDirectory(atPath: directory).first { $0.hasSuffix(".log") })

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: try ManualPage.all())
-    func `each JSON text in a page is valid`(page: ManualPage) {
+    func `each JSON block in a page, except a file to save, is JSON or lines of JSON`(page: ManualPage) {
         for case .other(language: "json", let text) in page.blocks where !isJSON(text) {
             for line in text.split(separator: "\n") {
                 #expect(isJSON(String(line)), "\(page.path): \(line)")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: try ManualPage.all())
-    func `each link has a target`(page: ManualPage) throws {
+    func `each link has a target, except links to the web`(page: ManualPage) throws {
         let folder = ManualPage.root.appending(path: page.path).deletingLastPathComponent()
         for link in page.links {
             let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `the tree shows every folder of the sources`() throws {
+    @Test func `the tree in Contributing shows every folder directly in Sources`() throws {
         let page = try ManualPage("Sources/BelfryTool/Belfry.docc/Contributing.md")
         let tree = page.blocks.compactMap { block -> String? in
             guard case .other(_, let text) = block, text.hasPrefix("Sources/\n") else { return nil }
@@ -145,7 +145,7 @@ extension ManualPage.Command {
     }
 
     private static func matches(_ lines: [String], _ expected: [String]) -> Bool {
-        // The possible numbers of lines that the patterns so far match.
+        // How many of the first lines the patterns so far can match; several numbers, because `…` matches any lines.
         var reached = Set([0])
         for pattern in expected {
             if pattern == "…" {

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The results of `belfry push test`, mainly for pushes that may not reach the device.
+/// What `belfry push test` prints, mainly for pushes that may not reach the device. Also what `belfry doctor apns`
+/// prints for a server that cannot be reached.
 @Suite(.timeLimit(.minutes(5)))
 struct PushTestCommandTests {
     private static func push(
@@ -14,7 +15,7 @@ struct PushTestCommandTests {
             in: setup.folder.path, onTerminal: onTerminal)
     }
 
-    struct ConnectionFailure: Sendable, CustomTestStringConvertible {
+    struct ServerFailure: Sendable, CustomTestStringConvertible {
         var testDescription: String
         /// What the server does, as members of `do` in its script.
         var action: String
@@ -23,19 +24,19 @@ struct PushTestCommandTests {
     }
 
     static let failures = [
-        ConnectionFailure(
+        ServerFailure(
             testDescription: "the server is unavailable", action: #""status":503,"reason":"ServiceUnavailable""#,
             message: "503 ServiceUnavailable", fix: "try again later, and see Apple's system status"),
-        ConnectionFailure(
+        ServerFailure(
             testDescription: "the server closes the connection", action: #""drop":true"#, message: "no answer",
             fix: "the device may still get the push; run belfry doctor apns to test the server"),
-        ConnectionFailure(
+        ServerFailure(
             testDescription: "the server does not answer", action: #""silence":true"#, message: "no answer yet",
             fix: "the device may still get the push; run belfry doctor apns to test the server"),
     ]
 
     @Test(arguments: Tier.some(of: failures))
-    func `a push that the server does not accept is reported with advice`(failure: ConnectionFailure)
+    func `a push that the server does not accept is reported with advice`(failure: ServerFailure)
         async throws
     {
         let setup = try await LocalAPNsSetup()
@@ -43,12 +44,12 @@ struct PushTestCommandTests {
         let result = try await Self.push(setup, setup.pipeline(), onTerminal: true)
         #expect(
             result.output.hasPrefix(
-                "not sent to the token: apns would try again later: \(failure.message)\ndo: \(failure.fix)"),
+                "not accepted for the token: apns would try again later: \(failure.message)\ndo: \(failure.fix)"),
             "\(result)")
         #expect(result.status == 1)
     }
 
-    @Test func `a test push waits longer for its answer than a delivery window`() async throws {
+    @Test func `a test push waits for an answer that comes after three seconds`() async throws {
         let setup = try await LocalAPNsSetup()
         try await setup.control(#"{"script":[{"do":{"latency":[3000,3000]}}]}"#)
         let result = try await Self.push(setup, setup.pipeline(), onTerminal: true)
@@ -66,7 +67,7 @@ struct PushTestCommandTests {
         #expect(result.status == 1)
     }
 
-    @Test func `a device of a pipeline that never ran and a missing file are errors`() async throws {
+    @Test func `a pipeline that never ran, contradictory options and a missing trust file are errors`() async throws {
         let setup = try await LocalAPNsSetup()
         let file = try setup.pipeline()
         let unknown = try await Program.run(
@@ -118,7 +119,8 @@ struct PushTestCommandTests {
         let push = try await Self.push(setup, file, onTerminal: true)
         #expect(push.status == 1, "\(push)")
         #expect(
-            push.output.hasPrefix("not sent to the token: apns would try again later: \(words)\ndo: \(fix)"), "\(push)")
+            push.output.hasPrefix("not accepted for the token: apns would try again later: \(words)\ndo: \(fix)"),
+            "\(push)")
         let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: setup.folder.path)
         #expect(doctor.status == 1, "\(doctor)")
         #expect(
@@ -127,7 +129,7 @@ struct PushTestCommandTests {
             "\(doctor)")
     }
 
-    @Test func `an unknown host is reported`() async throws {
+    @Test func `belfry doctor apns reports an unknown host`() async throws {
         let setup = try await LocalAPNsSetup()
         let file = try setup.pipeline(transport: ["host": "nowhere.invalid"])
         let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: setup.folder.path)

@@ -24,8 +24,8 @@ import Testing
         let port = try ReservedPort(forServer: true)
         let webPort = try ReservedPort(forServer: true)
         let folder = try Self.checkout(apnsPort: port.number, webPort: webPort.number)
-        let quiet = Sanitizer.isThread ? 4 : 0.8
-        let settings = "BELFRY_BIN='\(try Program.folder())' BELFRY_PAUSE=0.02 BELFRY_QUIET=\(quiet)"
+        let quietSeconds = Sanitizer.isThread ? 4 : 0.8
+        let settings = "BELFRY_BIN='\(try Program.folder())' BELFRY_PAUSE=0.02 BELFRY_QUIET_SECONDS=\(quietSeconds)"
         // The script starts the local APNs, `belfry up` with its stages and the gateway, `belfry send` six times, four
         // requests, and three commands at the end.
         Cost.spend(.processes, 21)

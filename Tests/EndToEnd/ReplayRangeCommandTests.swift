@@ -95,6 +95,7 @@ struct ReplayRangeCommandTests {
         let notes = try await Self.notes()
         let logs = try RewrittenLogs(of: notes.folder + "/logs")
         try logs.rewrite("outcomes", segmentBytes: 1)
+        // Trace writes an index beside each log. The index shows later that the log has lost its end.
         _ = try await Command.run(["trace", "7", "-p", logs.path])
         try FileManager.default.removeItem(atPath: Self.segment(5, of: "outcomes", logs))
         let replay = ["replay", notes.pipeline, "--logs", logs.path]

@@ -60,7 +60,7 @@ struct ReplaySendingTests {
         let before = try Self.files(notes)
         let sent = try await Self.replay(notes, "--to", "apns", "--really-send")
         #expect(sent.status == 0 && sent.output.hasPrefix(#"{"result":"identical","#), "\(sent)")
-        #expect(sent.errors.contains("apns: 5 pushes really sent; 5 accepted, 0 refused"), "\(sent.errors)")
+        #expect(sent.errors.contains("apns: 5 pushes given to it; 5 accepted, 0 refused"), "\(sent.errors)")
         #expect(Self.records(server).sorted() == ["n1", "n2", "n3", "n4", "n5"])
         #expect(try Self.files(notes) == before)
 

@@ -39,7 +39,7 @@ struct RunCommandTests {
                 + "transport, but device alice-phone registered with it; did you mean \"apns\"?\n")
     }
 
-    @Test func `no transport is opened`() async throws {
+    @Test func `run opens no transport and makes no data folder`() async throws {
         let notes = try Notes()
         let result = try await Program.run(
             "belfry", ["run", notes.pipeline], input: Notes.phone() + Notes.change("n1"))
@@ -78,7 +78,7 @@ struct RunCommandTests {
         #expect(shown.output.hasPrefix(#"{"sequence":4,"now":"2026-11-20T09:30:20Z","event":{"type":"record.save""#))
     }
 
-    @Test func `a restart changes neither the pushes nor the numbers of lines`() async throws {
+    @Test func `a restart changes no push, and errors after it name the right lines`() async throws {
         let notes = try Notes()
         let restart = #"{"type": "restart"}"# + "\n"
         let lines = [Notes.phone(), Notes.change("n1"), "nope\n", Notes.change("n2"), "nope\n", Notes.change("n3")]
@@ -124,7 +124,7 @@ struct RunCommandTests {
         }
     }
 
-    @Test func `logs are kept in an empty folder only`() async throws {
+    @Test func `--logs refuses a folder that contains logs already, and a file`() async throws {
         let notes = try Notes()
         let arguments = ["run", notes.pipeline, "--logs", notes.folder + "/logs"]
         let first = try await Program.run("belfry", arguments, input: Notes.phone() + Notes.change("n1"))

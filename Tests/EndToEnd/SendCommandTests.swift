@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SendCommandTests {
-    /// A running ingest; the other stages are not needed.
+    /// Starts ingest and no other stage. Its log has two events, the commands of ``Notes/phone(transport:)``.
     private func ingest(_ notes: Notes) async throws -> Program {
         let program = try Program(
             "belfry-ingest", ["--pipeline", notes.pipeline, try notes.write(Notes.phone(), to: "first")])

@@ -42,12 +42,14 @@ struct StateCommandTests {
         #expect(try await Self.state(notes, "badges", at: "7").output.isEmpty)
     }
 
-    @Test func `a position after the end means the end, with a note`() async throws {
+    @Test func `a position after the last change means the end of all logs, with a note`() async throws {
         let notes = try await Notes.recorded()
         for moment in ["8", "2030-01-01T00:00:00Z"] {
             let late = try await Self.state(notes, "badges", at: moment)
             #expect(late.output.contains(#""badge":1}"#), "\(late)")
-            #expect(late.errors == "changes ends at 7, before \(moment); this is the state at its end\n", "\(late)")
+            #expect(
+                late.errors == "changes ends at 7, before \(moment); this is the state at the end of all logs\n",
+                "\(late)")
         }
         #expect(try await Self.state(notes, "badges", at: "7").errors.isEmpty)
     }
@@ -97,7 +99,7 @@ struct StateCommandTests {
         try FileManager.default.removeItem(atPath: lost)
         let message =
             "\(lost) is missing: the current settings of \(notes.pipeline) are used for the whole log of coalesce, "
-            + "with the defaults of that time: pendingPerUser 1000000000\n"
+            + "with the defaults of the version that wrote it: pendingPerUser 1000000000\n"
         let place = [notes.pipeline, "--logs", notes.logs]
         for command in [["replay"] + place, ["whatif", "--set", "match.x=1"] + place, ["state", "badges"] + place] {
             let words = command[0] == "state" ? ["state", notes.pipeline, "badges", "--logs", notes.logs] : command

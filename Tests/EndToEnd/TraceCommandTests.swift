@@ -13,11 +13,12 @@ struct TraceCommandTests {
         return folder
     }
 
-    @Test func `without a terminal a trace is one JSON object`() async throws {
+    @Test func `without a terminal, trace prints one JSON object, or the form that an option names`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let traced = try await Command.run(["trace", "n2", "-p", folder])
         #expect(traced.status == 0 && traced.errors == "")
+        #expect(traced.isNDJSON && traced.output.split(separator: "\n").count == 1)
         #expect(traced.output.hasPrefix(#"{"asked":"n2","as":"record","targets":["changes:4"],"#))
         let tree = try await Command.run(["trace", "4", "--pipeline", folder, "--tree"])
         #expect(tree.output.split(separator: "\n").count == 5)
@@ -47,11 +48,12 @@ struct TraceCommandTests {
         #expect(try await Command.run(["trace", "1", "-p", folder + "/nowhere"]).status == 66)
     }
 
-    @Test func `--no-index writes nothing`() async throws {
+    @Test func `--no-index makes no file`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
         let plain = try await Command.run(["trace", "n2", "-p", folder, "--no-index"])
-        #expect(!FileManager.default.fileExists(atPath: folder + "/changes/index"))
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() == names)
         let indexed = try await Command.run(["trace", "n2", "-p", folder])
         #expect(FileManager.default.fileExists(atPath: folder + "/changes/index"))
         #expect(plain.output == indexed.output)

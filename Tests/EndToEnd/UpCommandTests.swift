@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct UpCommandTests {
-    private func pid(of stage: String, in line: String?) throws -> Int32 {
+    private func pid(in line: String?) throws -> Int32 {
         let line = try #require(line)
         let match = try #require(line.firstMatch(of: /process (\d+)/), "\(line)")
         return try #require(Int32(match.1))
@@ -38,7 +38,7 @@ struct UpCommandTests {
         _ = try await Program.run(
             "belfry", ["send", notes.pipeline], input: Notes.phone(transport: "screen") + Notes.change("n1"))
         #expect(await up.waitForOutputLine("alice-phone") != nil)
-        kill(try pid(of: "match", in: line), SIGKILL)
+        kill(try pid(in: line), SIGKILL)
         #expect(await up.waitForMessage("match: was ended by signal 9; starting it again in 100 ms") != nil)
         #expect(await up.waitForMessage("match: started again, process ") != nil)
         _ = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.change("n2"))
@@ -125,7 +125,7 @@ struct UpCommandTests {
         #expect(await up.result().status == 0)
     }
 
-    @Test func `a port in use is reported with advice`() async throws {
+    @Test func `a port in use is reported, and up stops after four attempts`() async throws {
         let port = try TakenPort()
         let notes = try Notes(ingest: "{ bind: \"tcp://127.0.0.1:\(port.number)\" }")
         let stage = try await Program.run("belfry-ingest", ["--pipeline", notes.pipeline])

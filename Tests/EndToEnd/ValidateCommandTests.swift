@@ -11,7 +11,7 @@ struct ValidateCommandTests {
         #expect(result.errors == "")
     }
 
-    @Test func `the error about a stage of an unknown kind lists all kinds`() async throws {
+    @Test func `the error about a stage of an unknown kind lists the known kinds`() async throws {
         let notes = try Notes()
         let file = try notes.write("pipeline: a\nstages:\n  ingest: {}\n  filter: {from: ingest}\n", to: "p.yaml")
         let result = try await Command.run(["validate", file])
@@ -19,7 +19,7 @@ struct ValidateCommandTests {
         #expect(result.errors.contains("unknown kind of stage 'filter'; known: coalesce, "), "\(result)")
     }
 
-    @Test func `a file in place of the data folder is a warning with the place of data`() async throws {
+    @Test func `a file in place of the data folder is a warning at the line of the key data`() async throws {
         let notes = try Notes()
         try notes.write("", to: "data")
         let result = try await Command.run(["validate", notes.pipeline])

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs clients that were not written for Belfry against a gateway.
+/// Runs clients that use none of Belfry's libraries against a gateway.
 @Suite(.timeLimit(.minutes(10)))
 struct WebClientsTests {
     /// pyicloud and schemathesis are not in Debian. `deploy/test --full` installs them.

@@ -11,8 +11,10 @@ struct WhatIfCommandTests {
             "belfry", ["whatif", notes.pipeline, "--logs", notes.logs] + more, onTerminal: onTerminal)
     }
 
-    /// The subscription of the recording, with another text.
-    private static func otherText(_ notes: Notes) throws -> String {
+    /// Writes a file with a blank line and the subscription of the recording, with another alert text.
+    ///
+    /// - Returns: The path of the file.
+    private static func otherSubscription(_ notes: Notes) throws -> String {
         let info = #"{"alertBody":"Another","shouldBadge":true,"collapseIDKey":"notes"}"#
         let lines = Notes.phone().replacing(#"{"alertBody":"A note"}"#, with: info).split(separator: "\n")
         return try notes.write("\n\(lines[1])\n", to: "subscriptions.ndjson")
@@ -23,7 +25,7 @@ struct WhatIfCommandTests {
         let text = try await Self.whatIf(notes, "--set", "coalesce.window=0s", onTerminal: true)
         #expect(text.status == 1, "\(text)")
         let table = """
-            + 4 pushes, ~ 1 payload changed: 1 badge, 1 coalesced differently
+            + 4 pushes, ~ 1 push changed: 1 badge, 1 coalesced differently
 
             SUBSCRIPTION  +  −  ~  EXAMPLE CHANGE
             _alice feed   4  0  1               3
@@ -55,9 +57,9 @@ struct WhatIfCommandTests {
 
     @Test func `other subscriptions change payloads`() async throws {
         let notes = try await Notes.recorded()
-        let other = try Self.otherText(notes)
+        let other = try Self.otherSubscription(notes)
         let text = try await Self.whatIf(notes, "--with", other, onTerminal: true)
-        #expect(text.status == 1 && text.output.hasPrefix("~ 1 payload changed: 1 alert text\n"), "\(text)")
+        #expect(text.status == 1 && text.output.hasPrefix("~ 1 push changed: 1 alert text\n"), "\(text)")
         let piped = try await Self.whatIf(notes, "--with", other)
         #expect(piped.status == 1 && piped.isNDJSON, "\(piped)")
         #expect(piped.output.contains(#""changed":1,"categories":{"alert text":1},"change":7}"#), "\(piped.output)")
@@ -70,7 +72,8 @@ struct WhatIfCommandTests {
         #expect(
             nothing.status == 0 && nothing.errors.contains("--with: there is no command, so nothing changes"),
             "\(nothing)")
-        let line = String(try String(contentsOfFile: Self.otherText(notes), encoding: .utf8).drop(while: \.isNewline))
+        let other = try String(contentsOfFile: Self.otherSubscription(notes), encoding: .utf8)
+        let line = String(other.drop(while: \.isNewline))
         let later = try notes.write(
             line.replacing(
                 #"{"type":"subscription.save","#, with: ##"{"type":"subscription.save","time":"2099-01-01T00:00:00Z","##
@@ -87,7 +90,7 @@ struct WhatIfCommandTests {
 
     @Test func `an invalid command is reported with file and line`() async throws {
         let notes = try await Notes.recorded()
-        let good = try String(contentsOfFile: Self.otherText(notes), encoding: .utf8)
+        let good = try String(contentsOfFile: Self.otherSubscription(notes), encoding: .utf8)
         for (line, reason) in [
             (#"{"type":"subscription.save"}"#, "rejected: "), ("nonsense", "rejected: "),
             (

@@ -14,7 +14,7 @@ import Testing
         #expect(bytes.withUnsafeBytes { CRC32C.checksum($0) } == crc)
     }
 
-    @Test func `the checksum agrees with its definition at every length and alignment`() {
+    @Test func `the checksum agrees with its definition at every length below 200 and every alignment`() {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         let bytes = (0..<200).map { _ in UInt8.random(in: 0...255, using: &random) }

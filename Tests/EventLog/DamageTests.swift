@@ -226,10 +226,10 @@ import Testing
     @Test func `a sound log has no problems`() throws {
         let scratch = Scratch()
         _ = try writeThreeBatches(in: scratch)
-        var calls = 0
-        let report = try EventLogs.verify(directory: scratch.log) { _ in calls += 1 }
+        var progressReports = 0
+        let report = try EventLogs.verify(directory: scratch.log) { _ in progressReports += 1 }
         #expect(report.isSound && report.events == 6 && report.batches == 3 && report.segments == 1)
-        #expect(calls == 4)
+        #expect(progressReports == 4)
         #expect(throws: EventLogError.notALog(directory: scratch.path)) {
             try EventLogs.verify(directory: scratch.path)
         }

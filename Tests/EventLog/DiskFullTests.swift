@@ -6,9 +6,9 @@ import Testing
 @testable import EventLog
 
 @Suite struct DiskFullTests {
-    /// Stops a write at any byte with any error. The log must stay unchanged and usable.
+    /// Stops the writes of an append after 4 to 160 bytes, with each error. The log must stay unchanged and usable.
     @Test(arguments: [ENOSPC, EDQUOT, EFBIG, EIO])
-    func `an append that fails at any byte appends nothing`(code: CInt) throws {
+    func `an append that fails after a part of its bytes appends nothing`(code: CInt) throws {
         let scratch = Scratch()
         let room = Mutex(Int.max)
         var options = scratch.options(segmentBytesMax: 2000)

@@ -5,15 +5,15 @@ import Testing
 
 @testable import EventLog
 
-/// A disk whose `fdatasync` waits until the test opens the gate, and then succeeds or fails.
+/// A disk whose `fdatasync` waits until the test opens the gate for it, and then succeeds or fails.
 private final class SlowDisk: Sendable {
     let began = DispatchSemaphore(value: 0)
     let gate = DispatchSemaphore(value: 0)
-    let count = Mutex(0)
+    let syncCount = Mutex(0)
     let failing = Mutex(false)
 
     func sync() -> CInt {
-        count.withLock { $0 += 1 }
+        syncCount.withLock { $0 += 1 }
         began.signal()
         guard gate.wait(timeout: .now() + .seconds(20)) == .success else { return -1 }
         guard failing.withLock({ $0 }) else { return 0 }
@@ -28,7 +28,7 @@ private final class SlowDisk: Sendable {
         gate.signal()
         let writer = try EventLogWriter(options)
         try began.await()
-        count.withLock { $0 = 0 }
+        syncCount.withLock { $0 = 0 }
         return writer
     }
 }
@@ -53,9 +53,9 @@ private final class SlowDisk: Sendable {
         disk.gate.signal()
         try notified.await()
         #expect(calls.all == [1, 50] && writer.durableSequence == 50)
-        #expect(disk.count.withLock { $0 } == 2)
+        #expect(disk.syncCount.withLock { $0 } == 2)
         try writer.close()
-        #expect(disk.count.withLock { $0 } == 2, "one sync too many or too few")
+        #expect(disk.syncCount.withLock { $0 } == 2, "one sync too many or too few")
     }
 
     @Test(.timeLimit(.minutes(5)))
@@ -71,7 +71,7 @@ private final class SlowDisk: Sendable {
         #expect(throws: expected) { try writer.append([event(2)]) }
         #expect(throws: expected) { try writer.close() }
         #expect(writer.durableSequence == 0)
-        #expect(disk.count.withLock { $0 } == 1)
+        #expect(disk.syncCount.withLock { $0 } == 1)
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [SyncPolicy.always, .interval(.milliseconds(1))])
@@ -94,15 +94,15 @@ private final class SlowDisk: Sendable {
         var options = scratch.options(sync: policy)
         options.calls.sync = { _ in disk.sync() }
         let writer = try EventLogWriter(options)
-        disk.count.withLock { $0 = 0 }
+        disk.syncCount.withLock { $0 = 0 }
         try writer.append([event(1)])
         #expect(writer.durableSequence == 1)
-        #expect(disk.count.withLock { $0 } == 0)
+        #expect(disk.syncCount.withLock { $0 } == 0)
         try writer.flush()
-        #expect(disk.count.withLock { $0 } == 1, "the flush did not sync")
+        #expect(disk.syncCount.withLock { $0 } == 1, "the flush did not sync")
         try writer.append([event(2)])
         try writer.close()
-        #expect(disk.count.withLock { $0 } == (policy == .never ? 1 : 2))
+        #expect(disk.syncCount.withLock { $0 } == (policy == .never ? 1 : 2))
     }
 
     @Test(.timeLimit(.minutes(5)))

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `zeros that were allocated in advance are a torn tail`() throws {
+    @Test func `zeros after the last batch are a torn tail, like space that was allocated in advance`() throws {
         let scratch = Scratch()
         let (path, last) = try writeLog(in: scratch)
         let whole = try bytes(of: path)
@@ -57,18 +57,22 @@ import Testing
         }
     }
 
-    /// Moves the header over the edge of a page, and loses its bytes before the edge or the page after the edge.
+    /// Moves the last batch's header over the edge between two pages, and loses its bytes before or after the edge.
     @Test func `a header on two pages is torn if either page is missing`() throws {
-        for missing in 0...70 {
+        for bytesBeforeEdge in 0...70 {
             let scratch = Scratch()
+            // The bytes before the last batch without padding: the opening, then two headers, cursors and lines.
             let start = 3 * 64 + 2 * 11 + 2 * #"{"n":1,"p":""}"#.count + 2
-            let (path, last) = try writeLog(in: scratch, paddings: [100, pageBytes - start - 100 - missing, 300])
+            let padding = pageBytes - start - 100 - bytesBeforeEdge
+            let (path, last) = try writeLog(in: scratch, paddings: [100, padding, 300])
             let whole = try bytes(of: path)
-            try #require(last == pageBytes - missing)
-            let second = Array(whole[..<pageBytes]) + [UInt8](repeating: 0, count: whole.count - pageBytes)
-            try expectTorn(scratch, second, at: last, "the second half, \(missing)")
-            let first = whole[..<last] + [UInt8](repeating: 0, count: missing) + whole[pageBytes...]
-            if missing > 0 { try expectTorn(scratch, Array(first), at: last, "the first half, \(missing)") }
+            try #require(last == pageBytes - bytesBeforeEdge)
+            let secondLost = Array(whole[..<pageBytes]) + [UInt8](repeating: 0, count: whole.count - pageBytes)
+            try expectTorn(scratch, secondLost, at: last, "the second half, \(bytesBeforeEdge)")
+            let firstLost = whole[..<last] + [UInt8](repeating: 0, count: bytesBeforeEdge) + whole[pageBytes...]
+            if bytesBeforeEdge > 0 {
+                try expectTorn(scratch, Array(firstLost), at: last, "the first half, \(bytesBeforeEdge)")
+            }
         }
     }
 

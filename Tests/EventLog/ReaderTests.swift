@@ -46,8 +46,8 @@ import Time
         let scratch = Scratch()
         _ = try writeLog(in: scratch)
         let paths = try scratch.segments
-        let long = timespec(tv_sec: 1_000, tv_nsec: 0)
-        for path in paths { #expect(utimensat(AT_FDCWD, path, [long, long], 0) == 0) }
+        let longAgo = timespec(tv_sec: 1_000, tv_nsec: 0)
+        for path in paths { #expect(utimensat(AT_FDCWD, path, [longAgo, longAgo], 0) == 0) }
         _ = try EventLogReader.all(scratch.log)
         let accesses = paths.map { path in
             var status = stat()
@@ -84,7 +84,7 @@ import Time
         #expect(try reader.nextHeader() == nil)
     }
 
-    @Test func `a reader stops before a batch that exceeds its limit`() throws {
+    @Test func `a reader returns nil before a batch that ends after the given sequence`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         for number in 1...3 { try writer.append([event(number)]) }

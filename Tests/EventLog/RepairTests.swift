@@ -56,6 +56,7 @@ import Time
         #expect(try EventLogs.verify(directory: scratch.log).isSound, seed)
         let kept = try EventLogReader.all(scratch.log)
         #expect(kept == Array(batches.prefix(kept.count)) && kept.count == Int(plan.keptThrough), seed)
+        #expect(plan.damage?.sequence == plan.keptThrough + 1, seed)
         #expect(plan.lostThrough == 20 || plan.keptThrough == 19, seed)
         #expect(plan.bytesLost == UInt64(before.values.reduce(0) { $0 + $1.count }) - (try keptBytes(scratch)), seed)
         let writer = try scratch.writer(segmentBytesMax: 600)
@@ -111,7 +112,7 @@ import Time
         #expect(throws: EventLogError.notALog(directory: scratch.path)) { try LogRepair(directory: scratch.path) }
     }
 
-    @Test func `a repair removes snapshots and index files of lost events and names consumers`() throws {
+    @Test func `a repair moves snapshots and index files of lost events away, and reports their consumers`() throws {
         let scratch = Scratch()
         _ = try writeLog(in: scratch)
         let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))
@@ -122,20 +123,23 @@ import Time
             try FileManager.default.createDirectory(
                 atPath: scratch.log + "/" + folder, withIntermediateDirectories: true)
         }
-        let (old, ahead) = ("/snapshots/2-1.snapshot", "/snapshots/\(cut.lastSequence)-1.snapshot")
-        let (before, behind) = ("/index/1.index", "/index/\(cut.firstSequence).index")
-        for name in [old, ahead, before, behind] { try write([1], to: scratch.log + name) }
+        let (keptSnapshot, lostSnapshot) = ("/snapshots/2-1.snapshot", "/snapshots/\(cut.lastSequence)-1.snapshot")
+        let (keptIndex, lostIndex) = ("/index/1.index", "/index/\(cut.firstSequence).index")
+        for name in [keptSnapshot, lostSnapshot, keptIndex, lostIndex] { try write([1], to: scratch.log + name) }
         var damaged = try bytes(of: cut.path)
         damaged[200] ^= 1
         try write(damaged, to: cut.path)
         let repair = try LogRepair(directory: scratch.log)
-        #expect(repair.plan.derivedFiles == [ahead, behind].map { scratch.log + $0 })
+        #expect(repair.plan.derivedFiles == [lostSnapshot, lostIndex].map { scratch.log + $0 })
         #expect(repair.plan.consumersBeyond == [.init(name: "notifications", lastProcessed: 20)])
         let copy = try #require(try repair.apply(at: now))
         #expect(try EventLogs.list(in: scratch.path).count == 2)
-        let left = try FileManager.default.contentsOfDirectory(atPath: copy).sorted()
-        #expect(left.contains("\(cut.lastSequence)-1.snapshot") && left.contains("\(cut.firstSequence).index"))
-        for name in [old, before] { #expect(try bytes(of: scratch.log + name) == [1]) }
+        let moved = try FileManager.default.contentsOfDirectory(atPath: copy)
+        #expect(moved.contains("\(cut.lastSequence)-1.snapshot") && moved.contains("\(cut.firstSequence).index"))
+        for name in [lostSnapshot, lostIndex] {
+            #expect(!FileManager.default.fileExists(atPath: scratch.log + name), "\(name) is still there")
+        }
+        for name in [keptSnapshot, keptIndex] { #expect(try bytes(of: scratch.log + name) == [1]) }
     }
 
     @Test func `a manifest is rebuilt from files with the log's identity`() throws {
@@ -252,7 +256,7 @@ import Time
                 == true)
     }
 
-    @Test func `a log without an intact beginning cannot be repaired`() throws {
+    @Test func `a trimmed log whose first batch is damaged cannot be repaired`() throws {
         let scratch = Scratch()
         _ = try writeLog(in: scratch)
         try scratch.trim(before: 10)

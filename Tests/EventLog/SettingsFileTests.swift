@@ -4,7 +4,8 @@ import Time
 
 @testable import EventLog
 
-/// `settings.ndjson` has a CRC, so every change of the file is detected.
+/// The first line of `settings.ndjson` has a CRC of the whole file. While this line is there, every change of the file
+/// is detected.
 @Suite struct SettingsFileTests {
     private func line(_ after: UInt64, window: String = "1s") -> SettingsFile.Line {
         let text = #"{"after":\#(after),"now":\#(after),"kind":"coalesce","settings":{"window":"\#(window)"}}"#
@@ -31,7 +32,7 @@ import Time
         }
     }
 
-    @Test func `reading a settings file with a changed byte or a lost line fails`() throws {
+    @Test func `reading a settings file with a changed byte, or a lost line after the first, fails`() throws {
         let scratch = try scratch()
         let text = SettingsFile(lines: [line(0), line(7, window: "5s"), line(9)]).text
         let bytes = Array(text.utf8)

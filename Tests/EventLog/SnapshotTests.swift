@@ -103,11 +103,11 @@ import Time
     @Test func `the check finds snapshots that do not fit their log`() throws {
         let store = scratch.snapshots
         try store.write(.at(3, position: 3), "state")
-        let stale = try store.write(.at(9, position: 9), "state").path
+        let ahead = try store.write(.at(9, position: 9), "state").path
         var foreign = SnapshotHeader.at(2, position: 2)
         foreign.log = LogIdentity(seed: "other", name: "log")
         let other = try store.write(foreign, "state").path
-        #expect(try store.check(LogSummary(lastSequence: 5)).map(\.file) == [other, stale])
+        #expect(try store.check(LogSummary(lastSequence: 5)).map(\.file) == [other, ahead])
     }
 
     // MARK: Faults

@@ -49,7 +49,7 @@ final class Scratch {
     }
 }
 
-/// A batch that a test expects.
+/// A copy of a batch, for comparisons. It stays valid after the reader's next call.
 struct ModelBatch: Hashable {
     var first: UInt64
     var events: [String]

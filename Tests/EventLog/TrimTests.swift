@@ -52,15 +52,15 @@ import Time
         }
     }
 
-    @Test func `a reader of a removed segment gets an error`() throws {
+    @Test func `a reader that has to open a removed segment gets an error`() throws {
         let scratch = Scratch()
         let writer = try writeLog(in: scratch)
         let slow = try EventLogReader(directory: scratch.log, from: .beginning)
         let fast = try EventLogReader(directory: scratch.log, from: .sequence(20))
         _ = try slow.next()
         let first = try writer.trim(before: 20).last.map { $0.lastSequence + 1 } ?? 0
-        let second = try EventLogReader(directory: scratch.log, from: .time(Instant(microseconds: 10)))
-        #expect(try second.next()?.header.firstSequence == first)
+        let byTime = try EventLogReader(directory: scratch.log, from: .time(Instant(microseconds: 10)))
+        #expect(try byTime.next()?.header.firstSequence == first)
         #expect(throws: EventLogError.gone(directory: scratch.log, sequence: 1, first: first)) {
             try EventLogReader(directory: scratch.log, from: .sequence(1))
         }

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: EventType.all.map(\.schema))
-    func `a schema is one JSON object`(schema: String) throws {
+    func `a schema is one JSON object, and requires its title as the type of the event`(schema: String) throws {
         var parser = JSONParser()
         try Array(schema.utf8).withUnsafeBytes { bytes in
             let json = try parser.parse(bytes)

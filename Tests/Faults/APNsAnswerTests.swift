@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Runs the five processes with a local APNs, whose answers retire devices, stop apps and delay pushes.
+/// Runs the five stages as processes, with a local APNs whose answers retire devices, stop apps and delay pushes.
 @Suite(.serialized) struct APNsAnswers {
     /// The backend refuses the notice until `deliver` was killed, and then accepts it.
     @Test func `a backend gets the notice of a retired device even if deliver is killed`() async throws {
@@ -42,8 +42,8 @@ import ZeroMQ
         ] { #expect(requests[0].body.contains(part), "\(requests[0].body)") }
     }
 
-    /// After the first kill, deliver repeats the wake that made the notice. Pushes that came later are not a part of
-    /// that wake.
+    /// After a kill, deliver repeats its recorded past, with the wakes that handed the notice out. It must also send
+    /// the pushes that came after these wakes.
     @Test func `pushes behind a waiting notice survive two kills`() async throws {
         let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
         let apns = try await RunningAPNs(
@@ -67,9 +67,9 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 40)
     }
 
-    /// A wake hands the pushes out in pairs, so the answers of one wake are in many batches. After a kill, deliver
-    /// must read all of these batches.
-    @Test(.full) func `pushes that wait during wakes of many parts survive kills`() async throws {
+    /// A wake hands out all waiting pushes, but only two are in flight at a time, so their answers are in many batches.
+    /// After a kill, deliver must read all of these batches.
+    @Test(.full) func `waiting pushes survive kills while the answers after a wake fill many batches`() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"first":60},"do":{"status":503}}]}"#)
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport(more: ", inFlightMax: 2, retryAfter5xx: 1s"))
@@ -117,12 +117,12 @@ import ZeroMQ
 
     /// The key is wrong at first. After a restart with the right key, each waiting push is sent once.
     @Test(arguments: [true, false])
-    func `a stopped app resumes when its key is corrected`(isStoppedCleanly: Bool) async throws {
+    func `a stopped app resumes when its key is corrected`(isPipelineStoppedCleanly: Bool) async throws {
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline.start(withWrongKey: other.key, at: apns)
-            let problems = try pipeline.stop(isStoppedCleanly ? SIGTERM : SIGKILL)
+            let problems = try pipeline.stop(isPipelineStoppedCleanly ? SIGTERM : SIGKILL)
             try pipeline.startAgain(transport: apns.transport())
             try pipeline.send((21...25).map(Notes.note))
             try pipeline.waitFor("app.resumed")

@@ -60,7 +60,7 @@ import ZeroMQ
             letter.hasPrefix(
                 #"{"type":"dead_letter","stage":"match","log":"changes","sequence":5,"code":"stage.crashed""#))
         #expect(letter.contains("the stage crashed three times on this event"), "\(letter)")
-        // A rebuild from the beginning skips the event too, and the next event passes.
+        // When the stages start again, match rebuilds its state without the event, and the next event passes.
         try await stages.send(Self.commands(["n4"]))
         try await stages.run(untilOutcomes: 4)
         #expect(try stages.events(of: "matches.dead-letters").count == 1)

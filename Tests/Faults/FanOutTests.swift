@@ -29,7 +29,7 @@ import ZeroMQ
             _ = try producer.greet(timeout: .seconds(20))
             try send((0..<Self.watchers).flatMap(Self.watcher), to: producer)
             var (killsInTheMiddle, round, repeated): (Int, Int, [String]) = (0, 0, [])
-            while round < Tier.rounds(2, full: 5) || killsInTheMiddle == 0 {
+            while round < Tier.value(2, full: 5) || killsInTheMiddle == 0 {
                 round += 1
                 guard round <= Self.roundsMax else {
                     throw FaultError(

@@ -10,7 +10,7 @@ import ZeroMQ
 /// outcome is written twice, every log is intact, and a replay agrees with each log.
 @Suite(.serialized) struct KillRounds {
     @Test func `kills of every stage lose and invent no push`() async throws {
-        let rounds = Tier.rounds(20, full: 200)
+        let rounds = Tier.value(20, full: 200)
         let (result, kills, _, problems) = try await KillRounds.run(rounds) { try LivePipeline() }
         result.check()
         #expect(problems == [])
@@ -30,7 +30,7 @@ import ZeroMQ
 
     /// Each push arrives with a single apns-id. After a kill, no more pushes are repeated than could be in flight.
     @Test func `kills lose no push in flight to APNs`() async throws {
-        let rounds = Tier.rounds(10, full: 200)
+        let rounds = Tier.value(10, full: 200)
         let folder = try Folder()
         var configuration = LocalAPNs.Configuration()
         (configuration.port, configuration.folder, configuration.streams) = (0, folder.path, Self.streams)
@@ -42,7 +42,7 @@ import ZeroMQ
             keyFile: {$file: \(folder.file("AuthKey_KEYLOCAL12.p8"))}}}}
             """
         let (result, kills, possibleRepeats, problems) = try await KillRounds.run(
-            rounds, changes: Tier.rounds(150, full: 600)
+            rounds, changes: Tier.value(150, full: 600)
         ) {
             try LivePipeline(transport: transport)
         }
@@ -50,7 +50,7 @@ import ZeroMQ
         try await apns.stop()
         let wanted = Set(result.expected.compactMap(\.apnsID))
         let found = Set(received.map(\.id))
-        #expect(wanted.count == result.expected.count && wanted.count > Tier.rounds(60, full: 500))
+        #expect(wanted.count == result.expected.count && wanted.count > Tier.value(60, full: 500))
         #expect(wanted.subtracting(found).sorted().prefix(3) == [], "lost")
         #expect(found.subtracting(wanted).sorted().prefix(3) == [], "invented")
         #expect(result.repeatedOutcomes == [] && problems == [] && kills["deliver", default: 0] >= rounds / 10)
@@ -117,8 +117,8 @@ extension LivePipeline {
             let report = try EventLogs.verify(directory: log.directory)
             if !report.isSound { problems.append("\(log.name): \(report)") }
         }
-        let stages = ["replay", file, "--stage"] + LivePipeline.stages.dropFirst()
-        let replay = try SpawnedProgram("belfry", stages, output: folder.file("replay.txt"))
+        let arguments = ["replay", file, "--stage"] + LivePipeline.stages.dropFirst()
+        let replay = try SpawnedProgram("belfry", arguments, output: folder.file("replay.txt"))
         let status = try replay.waitUntilExit()
         guard status != 0 else { return problems }
         return problems + ["belfry replay ended with \(status)"] + replay.lines + (try folder.lines(of: "replay.txt"))

@@ -127,7 +127,7 @@ struct BadPlugins {
         #expect(letters.allSatisfy { $0.hasPrefix(start) && $0.contains(reason) })
     }
 
-    @Test func `run reports an invalid event of a plugin as the program's mistake`() async throws {
+    @Test func `belfry run reports an invalid event of a plugin as the program's mistake`() async throws {
         try writePipeline("spoils")
         let input = folder.file("commands.ndjson")
         let (status, said) = try await SocketThread.run(name: "faults") {
@@ -157,7 +157,7 @@ struct BadPlugins {
         if mode == "polite" { #expect(try folder.lines(of: mode) == ["SIGTERM"]) }
     }
 
-    /// A plugin that remained would keep the pipe of standard error open, and the test would not end.
+    /// A plugin that remained would keep the pipe of standard error open, and the wait for the exit would fail.
     @Test func `a plugin that ignores signals does not outlive its killed host`() async throws {
         try writePipeline("deaf")
         let status = try await SocketThread.run(name: "faults") {

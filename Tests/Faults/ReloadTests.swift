@@ -11,14 +11,14 @@ import ZeroMQ
         // Some answers take seconds, so pushes are in flight while the file is read again.
         let slow = #"{"when":{"every":120},"do":{"latency":[2500,3500]}}"#
         let apns = try await RunningAPNs(script: #"{"script":[\#(slow),{"do":{"latency":[5,40]}}]}"#)
-        let changes = Tier.rounds(300, full: 1_100)
+        let changes = Tier.value(300, full: 1_100)
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
             try pipeline.send(Notes.commands(20) + [Notes.device("tablet", "01ff", topic: "com.example.Other")])
             try pipeline.send((21...40).map(Notes.note), from: "before")
             try pipeline.waitFor("app.stopped")
             try pipeline.send((41...changes - 100).map(Notes.note), from: "meanwhile")
-            try pipeline.edit(transport: apns.transport(apps: apns.other))
+            try pipeline.edit(transport: apns.transport(apps: apns.otherApp))
             pipeline.up.signal(SIGHUP)
             try pipeline.waitForLine(Self.reloaded)
             try pipeline.send((changes - 99...changes).map(Notes.note), from: "after")
@@ -69,7 +69,7 @@ import ZeroMQ
     enum Correction: CaseIterable { case anotherFile, inPlace, inPlaceWhileStopped }
 
     @Test(arguments: Tier.some(of: Correction.allCases))
-    func `a stopped app resumes at once when its key is corrected`(_ correction: Correction) async throws {
+    func `a stopped app resumes without a probe when its key is corrected`(_ correction: Correction) async throws {
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
@@ -114,7 +114,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a change that needs a restart is refused with its key, and the pipeline continues`() async throws {
+    @Test func `a change that needs a restart is refused, the error names its key, and stages continue`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.edit(
@@ -180,7 +180,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `an address in use is refused, and the old address is still served`() async throws {
+    @Test func `an address in use is refused, and the pipeline continues`() async throws {
         let other = try ReservedPort()
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
@@ -267,7 +267,8 @@ import ZeroMQ
 }
 
 extension RunningAPNs {
-    fileprivate var other: String {
+    /// The settings of another app with the same key.
+    fileprivate var otherApp: String {
         """
         , other: {container: iCloud.com.example.Notes, topic: com.example.Other, team: TEAMLOCAL1, key: KEYLOCAL12, \
         keyFile: {$file: \(key)}}

@@ -36,8 +36,8 @@ import ZeroMQ
     }
 }
 
-/// Sends commands to a pipeline, and disturbs the pipeline at random positions of the input. A seed determines the
-/// positions.
+/// Sends commands to a pipeline, and disturbs the pipeline at given positions of the input. A seed determines the
+/// commands and the random positions.
 final class DisturbedRun {
     let pipeline: LivePipeline
     private let commands: [String]
@@ -46,7 +46,7 @@ final class DisturbedRun {
     private(set) var accepted: UInt64 = 0
     private var sent = 0
 
-    init(_ pipeline: LivePipeline, seed: UInt64, changes: Int = Tier.rounds(800, full: 3_000)) {
+    init(_ pipeline: LivePipeline, seed: UInt64, changes: Int = Tier.value(800, full: 3_000)) {
         self.pipeline = pipeline
         random = Seeded(seed)
         commands = Workload(seed: random.next(), changes: changes).commands

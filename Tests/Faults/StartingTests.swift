@@ -5,7 +5,8 @@ import ZeroMQ
 
 /// Tests that errors at the start of a pipeline say what is wrong and what to do.
 @Suite(.serialized) struct Starting {
-    private func yaml(_ folder: Folder, data: String, bind: String) throws -> String {
+    /// - Returns: The path of the pipeline file.
+    private func writePipeline(in folder: Folder, data: String, bind: String) throws -> String {
         try folder.write(
             """
             pipeline: starting
@@ -22,8 +23,8 @@ import ZeroMQ
     private func runSecondPipeline(
         onUsedAddress bind: String, in folder: Folder
     ) async throws -> (status: Int32, said: [String]) {
-        let one = try yaml(folder, data: "one", bind: bind)
-        let two = try yaml(folder, data: "two", bind: bind)
+        let one = try writePipeline(in: folder, data: "one", bind: bind)
+        let two = try writePipeline(in: folder, data: "two", bind: bind)
         return try await SocketThread.run(name: "faults") {
             let first = try SpawnedProgram("belfry", ["up", one])
             try first.wait("the first pipeline is ready") { first.lines.contains("ready") }
@@ -75,7 +76,7 @@ import ZeroMQ
 
     @Test(.timeLimit(.minutes(5))) func `a closed standard input is reported`() async throws {
         let folder = try Folder()
-        let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
+        let file = try writePipeline(in: folder, data: "one", bind: "ipc://\(folder.path)/one.link")
         let (status, said) = try await SocketThread.run(name: "faults") {
             let run = try SpawnedProgram("belfry", ["run", file], input: nil)
             return (try run.waitUntilExit(within: .seconds(20)), run.lines)
@@ -93,7 +94,7 @@ import ZeroMQ
             "\(said)")
     }
 
-    @Test func `a socket file in use is not replaced`() async throws {
+    @Test func `a socket file in use is reported with the remedy`() async throws {
         let folder = try Folder()
         let endpoint = "ipc://\(folder.path)/shared.link"
         let (status, said) = try await runSecondPipeline(onUsedAddress: endpoint, in: folder)
@@ -103,7 +104,7 @@ import ZeroMQ
 
     @Test func `a second process on one log is refused, and the error names the first process`() async throws {
         let folder = try Folder()
-        let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
+        let file = try writePipeline(in: folder, data: "one", bind: "ipc://\(folder.path)/one.link")
         let (status, said, owner) = try await SocketThread.run(name: "faults") {
             let up = try SpawnedProgram("belfry", ["up", file])
             try up.wait("ready") { up.lines.contains("ready") }
@@ -121,15 +122,19 @@ import ZeroMQ
             "\(said)")
     }
 
-    @Test(arguments: ["/proc/belfry", "/dev/null/belfry", "/dev/null"])
-    func `a data folder that cannot be created is reported with the remedy`(_ data: String) async throws {
+    @Test(arguments: [
+        ("/proc/belfry", "/proc/belfry"), ("/dev/null/belfry", "/dev/null is not a folder"),
+        ("/dev/null", "/dev/null is not a folder"),
+    ])
+    func `a data folder that cannot be created is reported with the remedy`(data: String, obstacle: String) async throws
+    {
         let folder = try Folder()
-        let file = try yaml(folder, data: data, bind: "ipc://\(folder.path)/one.link")
+        let file = try writePipeline(in: folder, data: data, bind: "ipc://\(folder.path)/one.link")
         let (status, said) = try await SocketThread.run(name: "faults") {
             let up = try SpawnedProgram("belfry", ["up", file])
             return (try up.waitUntilExit(), up.lines)
         }
         #expect(status == 73, "\(said)")
-        #expect(said.contains { $0.contains(data) && $0.contains("choose another data folder") }, "\(said)")
+        #expect(said.contains { $0.contains(obstacle) && $0.contains("choose another data folder") }, "\(said)")
     }
 }

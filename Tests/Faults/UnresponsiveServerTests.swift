@@ -9,8 +9,8 @@ import ZeroMQ
         #"{"script":[{"do":{"goaway":{"lastStream":"before"}}}]}"#,
     ]
 
-    /// Forty windows have pushes for both servers. If each window waited for the unresponsive server, the test would
-    /// exceed its time limit.
+    /// Each note is pushed to both servers, and comes after the push of the note before it. If deliver waited for the
+    /// unresponsive server each time, the test would exceed its time limit.
     @Test(.full, .timeLimit(.minutes(5)), arguments: scripts)
     func `an unresponsive server never stalls another transport`(_ script: String) async throws {
         let (apns, unresponsive) = (try await RunningAPNs(), try await RunningAPNs(script: script))

@@ -37,8 +37,8 @@ import Testing
         }
         for _ in 0..<20 {
             let client = try rig.connect()
-            client.send(Self.longer)
-            // The responder's refusal and the end of the input reach the connection in either order.
+            client.send(Self.tooLongRequest)
+            // The refusal and the end of the input reach the connection in either order.
             client.endInput()
             let statuses = RawClient.statuses(in: await client.rest())
             #expect(statuses == [413] || statuses == [400], "\(statuses)")
@@ -52,14 +52,14 @@ import Testing
             $0.refuse = { refusal, _ in WebResponse(status: refusal.status, body: ServerRig.big) }
         }
         let client = try rig.connect()
-        client.send(Self.longer)
+        client.send(Self.tooLongRequest)
         let begun = await client.answers(1)
         client.endInput()
         #expect(RawClient.statuses(in: begun + (await client.rest())) == [413])
         try await rig.stop()
     }
 
-    private static let longer = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 101\r\n\r\nx"
+    private static let tooLongRequest = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 101\r\n\r\nx"
 
     private static func restrict(_ options: inout WebServerOptions) {
         options.limits.bodyBytesMax = 100
@@ -156,7 +156,7 @@ import Testing
         let events = ValueRecorder<String>()
         let options = WebServerOptions(host: "127.0.0.1", port: 0)
         let server = try await WebServer.start(options) { request in
-            request.whenAnswered { events.add("taken " + request.path) }
+            request.whenAnswered { events.add("answered " + request.path) }
             events.add("asked " + request.path)
             return WebResponse(status: .ok, body: request.path == "/big" ? ServerRig.big : [])
         }
@@ -165,9 +165,9 @@ import Testing
         #expect(try await events.next() == "asked /big")
         quick.get("/small", "connection: close\r\n")
         _ = await quick.rest()
-        #expect([try await events.next(), try await events.next()] == ["asked /small", "taken /small"])
+        #expect([try await events.next(), try await events.next()] == ["asked /small", "answered /small"])
         #expect(await slow.rest().utf8.count > ServerRig.big.count)
-        #expect(try await events.next() == "taken /big")
+        #expect(try await events.next() == "answered /big")
         try await server.stop(within: .seconds(30))
     }
 }

@@ -31,7 +31,7 @@ import Testing
     }
 
     /// RFC 9110, sections 9.3.2 and 10.1.1; RFC 9112, section 3.2.2.
-    @Test func `HEAD has no body, Expect is answered, and a target may be absolute`() async throws {
+    @Test func `the answer to HEAD has no body, Expect is answered, and a target may be absolute`() async throws {
         let rig = try await ServerRig()
         let client = try rig.connect()
         client.send("HEAD / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc")
@@ -70,12 +70,12 @@ import Testing
 
     @Test func `a request whose body ends early is not handled`() async throws {
         let rig = try await ServerRig()
-        let (whole, half, gone) = (try rig.connect(), try rig.connect(), try rig.connect())
-        for client in [half, gone] { client.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\na") }
+        let (whole, half, otherHalf) = (try rig.connect(), try rig.connect(), try rig.connect())
+        for client in [half, otherHalf] { client.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\na") }
         half.endInput()
         _ = await half.rest()
-        gone.endInput()
-        _ = await gone.rest()
+        otherHalf.endInput()
+        _ = await otherHalf.rest()
         whole.get("/whole")
         #expect(await whole.statuses(1) == [200])
         #expect(rig.requests.withLock { $0.map(\.path) } == ["/whole"])
@@ -120,6 +120,7 @@ import Testing
             _ = try await WebServer.start(WebServerOptions(address)) { _ in WebResponse(status: .ok) }
         }
         #expect(error?.description.hasPrefix("\(address): port in use: another process listens there") == true)
+        #expect(error?.description.hasSuffix("stop it or choose another `listen`") == true)
         await #expect(throws: ListenError.self) { try await WebServer.checkCanListen(at: address) }
         try await rig.stop()
         try await WebServer.checkCanListen(at: address)

@@ -12,7 +12,8 @@ import Time
 @testable import BelfryTool
 @testable import Inspect
 
-/// Tests cases that are exported from the logs of pipelines.
+/// Tests the cases that `belfry trace --export` makes from the logs of a pipeline. A case is a small set of commands
+/// that leads to a recorded result again.
 @Suite struct Cases {
     private static func run(_ commands: [String]) async throws -> VirtualPipeline {
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
@@ -47,11 +48,11 @@ import Time
         try #require(outcomes.count > 100)
         // Only early outcomes are tried: a badge depends on every push before it, so the case of a late outcome would
         // have hundreds of lines to try.
-        let tried = outcomes.indices.prefix(Tier.rounds(80, full: 300))
+        let tried = outcomes.indices.prefix(Tier.value(80, full: 300))
         let kinds = try Dictionary(grouping: tried) { try Self.kind(outcomes[$0]) }
         try #require(kinds.count >= 2)
         let ofEachKind = kinds.keys.sorted().map { random.one(of: kinds[$0] ?? []) }
-        for number in ofEachKind + (0..<Tier.rounds(2, full: 5)).map({ _ in random.below(tried.count) }) {
+        for number in ofEachKind + (0..<Tier.value(2, full: 5)).map({ _ in random.below(tried.count) }) {
             let made = try export.make(.outcome(UInt64(number + 1)))
             let kind = try Self.kind(outcomes[number])
             try await check(made, personalStrings, "outcome \(number + 1), \(kind)")
@@ -67,7 +68,7 @@ import Time
         String(try #require(outcome.firstMatch(of: /"outcome":"([a-z_]+)"/)).1)
     }
 
-    @Test func `a case of a push that was not sent reproduces the reasons`() async throws {
+    @Test func `a case of a change and a device reproduces why the device got a push or no push`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try await Self.run(TextWorkload(seed: random.next(), length: 400).commands)
         let export = try Self.export(pipeline)
@@ -84,7 +85,8 @@ import Time
         }
     }
 
-    /// The subscriptions share a collapse ID, so their notifications become one push.
+    /// The subscriptions share a collapse ID, so their notifications become one push. If the export counted the outcome
+    /// once for each subscription, no run would have the recorded result, and `make` would throw.
     @Test func `a case of a push that two subscriptions share counts the push's outcome once`() async throws {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let subscriptions = ["first", "second"].map { id in

@@ -14,7 +14,7 @@ import Testing
     private let outcomes: [Event]
 
     init() async throws {
-        let workload = Workload(seed: Seeded.ofThisRun, length: Tier.rounds(1_200, full: 2_500))
+        let workload = Workload(seed: Seeded.ofThisRun, length: Tier.value(1_200, full: 2_500))
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.run(workload.commands, batchSizes: [], drains: true)
         func events(_ log: String) throws -> [Event] {

@@ -7,7 +7,7 @@ import Testing
 /// A disk that is full for a while only delays the pipeline.
 @Suite(.serialized) struct DiskFull {
     @Test(.timeLimit(.minutes(5)), arguments: Tier.some(of: [30, 200]))
-    func `shortages of disk space at random writes change no byte of any log`(every: Int) async throws {
+    func `shortages of disk space at random writes change no event in any log`(every: Int) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Workload(seed: random.next(), length: 800).commands
         let expected = try VirtualPipeline(PipelineFile.fiveStages())

@@ -52,13 +52,13 @@ import Testing
     func `the answer for a random change and device agrees with the logs`(_ policy: String) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try Self.pipeline(policy: policy)
-        let workload = Workload(seed: random.next(), length: Tier.rounds(450, full: 700))
+        let workload = Workload(seed: random.next(), length: Tier.value(450, full: 700))
         try await pipeline.run(workload.commands, batchSizes: [], drains: true)
         let accepted = try Self.accepted(pipeline)
         let finder = IndexFinder()
         var (yes, no) = (0, 0)
         for (index, event) in try pipeline.events(of: "changes").enumerated()
-        where event.contains("record.") && random.isOneIn(Tier.rounds(5, full: 3)) {
+        where event.contains("record.") && random.isOneIn(Tier.value(5, full: 3)) {
             let (user, device) = ("_u\(random.below(5))", "d\(random.below(3))")
             let answer: ExplainedAnswer
             do { answer = try Self.answer(index + 1, user: user, device: device, in: pipeline) } catch is ToolFailure {
@@ -114,7 +114,9 @@ import Testing
             + #""recordType":"Note","fields":{"stars":{"value":\#(stars),"type":"INT64"}}}}"#
     }
 
-    @Test func `a device that registers at the time of a push counts as not registered yet`() async throws {
+    @Test func `a device that registers after a change, in the same second, counts as not registered yet`()
+        async throws
+    {
         let commands = [Self.save("feed"), Self.note("n1"), Self.register("mac")].map {
             $0.replacing(
                 #","container""#, with: #","time":"2026-01-01T09:00:00Z","container""#, maxReplacements: 1)
@@ -258,7 +260,7 @@ import Testing
         try await pipeline.run(Self.timed(commands), batchSizes: [], drains: true)
         let notifications = try pipeline.events(of: "notifications")
         var (replaced, spent) = (0, 0)
-        for change in stride(from: 27, through: 66, by: Tier.rounds(3, full: 1)) {
+        for change in stride(from: 27, through: 66, by: Tier.value(3, full: 1)) {
             let all = try Self.answer(change, user: "_a", in: pipeline)
             for id in ids {
                 let one = try Self.answer(change, user: "_a", subscription: id, in: pipeline)
@@ -297,7 +299,7 @@ import Testing
         #expect(!answer.isPushed)
     }
 
-    @Test func `an unknown name is rejected, and the nearest known name is suggested`() async throws {
+    @Test func `an unknown or ambiguous question is rejected, and the nearest known name is suggested`() async throws {
         let pipeline = try await Self.run([
             Self.register("alice-mac"), Self.save("feed"), Self.register("alice-mac", of: "_b"), Self.note("n"),
         ])

@@ -81,10 +81,10 @@ import Testing
         #expect(try Self.parts(whole.folderOfLogs + "/matches", "changes").ofEvents == 0)
         for partBytes in [1, 900, 4_000] {
             let pipeline = try VirtualPipeline(Self.file(), partBytes: partBytes)
-            let (batchSizes, half) = ((0..<commands.count).map { _ in 1 + random.below(20) }, commands.count - 6)
+            let (batchSizes, split) = ((0..<commands.count).map { _ in 1 + random.below(20) }, commands.count - 6)
             try await pipeline.run(
-                Array(commands[..<half]), batchSizes: batchSizes, stoppingAtHalf: 1 + random.below(2), drains: false)
-            try await pipeline.run(Array(commands[half...]), batchSizes: batchSizes, drains: true)
+                Array(commands[..<split]), batchSizes: batchSizes, stoppingAtHalf: 1 + random.below(2), drains: false)
+            try await pipeline.run(Array(commands[split...]), batchSizes: batchSizes, drains: true)
             for log in ["matches", "notifications"] {
                 #expect(try pipeline.events(of: log) == whole.events(of: log), "\(log), parts of \(partBytes)")
                 #expect(try EventLogs.verify(directory: pipeline.folderOfLogs + "/" + log).isSound)
@@ -131,6 +131,7 @@ import Testing
             batches += 1
             if UnfinishedStep(header.cursor, of: "matches")?.kind == .wake { middles.append(batches) }
         }
+        #expect(!middles.isEmpty, "no wake has several parts")
         for middle in middles {
             let logs = try RewrittenLogs(of: whole.folderOfLogs)
             try logs.cut("notifications", after: middle)
@@ -173,7 +174,8 @@ import Testing
         try await before.run(subscriptions, batchSizes: [], drains: true)
         let whole = try VirtualPipeline(file("ignore"), log: log, partBytes: 900, folder: before.folder)
         try await whole.run([change], batchSizes: [], drains: true)
-        let all = try Self.parts(whole.folderOfLogs + "/matches", "changes").all
+        let (events, _, all) = try Self.parts(whole.folderOfLogs + "/matches", "changes")
+        #expect(events > 0, "no event has several parts")
         for batches in 1..<all {
             let logs = try RewrittenLogs(of: whole.folderOfLogs)
             try logs.cut("matches", after: batches)

@@ -51,7 +51,7 @@ enum OldLogs {
         }
     }
 
-    @Test func `a log of a later format is rejected with the format's number`() throws {
+    @Test func `belfry log migrate rejects a log of a later format, and names the format`() throws {
         let folder = try Folder()
         let source = try #require(try OldLogs.logs(of: "v1").first)
         try FileManager.default.copyItem(atPath: source, toPath: folder.file("changes"))

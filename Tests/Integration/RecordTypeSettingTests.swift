@@ -69,8 +69,8 @@ import Testing
         #expect(report.added == 1 && report.removed == 0)
     }
 
-    /// The recorded settings include the values true and false.
-    @Test func `a folder of logs is explained and replayed with its recorded settings`() async throws {
+    /// The recorded settings of ingest include the value true.
+    @Test func `a folder of logs is explained with its recorded settings`() async throws {
         let pipeline = try VirtualPipeline(Self.file("ignore"))
         try await pipeline.run(Self.preparation + [Self.save("Task", "t1")], batchSizes: [], drains: true)
         let logs = try RecordedLogs(place: pipeline.folderOfLogs)

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `random restarts change no byte of the changes log`() async throws {
+    @Test func `random restarts change no event in the changes log`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Self.commands(&random)
         let chain = try Chain(PipelineFile.fiveStages(), registry: .builtIns)
@@ -60,7 +60,9 @@ import Testing
         }
     }
 
-    @Test func `the events of a line are in one batch, also where a frame fills several batches`() async throws {
+    @Test func `the events of one command are in one batch, even if a frame of commands fills several batches`()
+        async throws
+    {
         let fields = #"{"f":{"value":"\#(String(repeating: "x", count: 900_000))"}}"#
         let commands = (1...12).map { number in
             Self.modify((0..<4).map { Self.operation("forceReplace", "n\($0)", fields: fields) }, request: number)

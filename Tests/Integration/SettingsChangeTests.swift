@@ -41,9 +41,9 @@ import Testing
     }
 
     @Test(arguments: [nil, 64 << 10])
-    func `logs made under several settings replay without differences under any pipeline file`(snapshotBytes: Int?)
-        async throws
-    {
+    func `logs made under several settings replay without differences under other settings and after import`(
+        snapshotBytes: Int?
+    ) async throws {
         let seed = Seeded.ofThisRun
         let log = LogSettings(sync: .never, snapshotBytes: snapshotBytes)
         let pipeline = try await runInParts(windows: [1_000, 5_000, 10, 3_000], seed: seed, log: log)
@@ -93,8 +93,10 @@ import Testing
 
     /// Coalesce restarts under `latest` while it holds the first change. It sends this change at its deadline, before
     /// the next event arrives. `latest` remembers when the first change was sent, so the second change waits for the
-    /// end of the window. The rebuild in the third process must remember this time too.
-    @Test func `a rebuild handles each deadline under the settings that were valid then`() async throws {
+    /// end of the window. The third process rebuilds its state from the logs, and must know this time too.
+    @Test func `a stage that rebuilds its state handles each deadline under the settings that were valid then`()
+        async throws
+    {
         let log = LogSettings(sync: .never, snapshotBytes: nil)
         let subscription =
             #""subscriptionID":"all","subscriptionType":"query","query":{"recordType":"Note","predicate":"TRUEPREDICATE"},"#
@@ -106,10 +108,14 @@ import Testing
             Self.note("first", at: "01.000"), Self.note("second", at: "02.100"),
         ]
         let before = try VirtualPipeline(Self.file(window: 1_000, policy: "debounce"), log: log)
-        try await before.run(Array(commands[..<2]), batchSizes: [], drains: false) { try await $0.coalesceHasTaken(1) }
+        try await before.run(Array(commands[..<2]), batchSizes: [], drains: false) {
+            try await $0.waitForCoalesce(toTake: 1)
+        }
         let file = try Self.file(window: 5_000)
         let after = try VirtualPipeline(file, log: log, folder: before.folder)
-        try await after.run([commands[2]], batchSizes: [], drains: false) { try await $0.coalesceHasTaken(2) }
+        try await after.run([commands[2]], batchSizes: [], drains: false) {
+            try await $0.waitForCoalesce(toTake: 2)
+        }
         let history = try SettingsHistory(logDirectory: after.folderOfLogs + "/notifications")
         #expect(history.entries.map(\.after) == [0, 1])
         #expect(try after.events(of: "notifications").count == 1, "the second change was sent too early")
@@ -125,8 +131,8 @@ import Testing
     func `a log from before policies existed can be continued and replayed`(hasSettings: Bool) async throws {
         let seed = Seeded.ofThisRun
         let commands = Workload(seed: seed, length: 500).commands
-        let then = try Self.file(window: 1_000, policy: "debounce, pendingPerUser: 1000000000")
-        let old = try VirtualPipeline(then)
+        let oldFile = try Self.file(window: 1_000, policy: "debounce, pendingPerUser: 1000000000")
+        let old = try VirtualPipeline(oldFile)
         try await old.run(Array(commands[..<400]), batchSizes: [], drains: false) { pipeline in
             // A stage whose log has no batch starts under the new settings.
             for host in pipeline.hosts where host.plan.stage == "coalesce" {
@@ -134,22 +140,23 @@ import Testing
             }
         }
         let path = old.folderOfLogs + "/notifications/settings.ndjson"
-        let said = try String(contentsOfFile: path, encoding: .utf8)
-        #expect(said.contains(#""settings":{"maximumDelay":"20s","pendingPerUser":"1000000000","policy":"debounce","#))
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.contains(#""settings":{"maximumDelay":"20s","pendingPerUser":"1000000000","policy":"debounce","#))
         try FileManager.default.removeItem(atPath: path)
         if hasSettings {
             let line = #"{"after":0,"now":0,"kind":"coalesce","settings":{"maximumDelay":"20s","window":"1000ms"}}"#
             try Data((line + "\n").utf8).write(to: URL(fileURLWithPath: path))
         }
-        let now = try PipelineFile.fiveStages(coalesce: "window: 1000ms, maximumDelay: 20s")
+        let newFile = try PipelineFile.fiveStages(coalesce: "window: 1000ms, maximumDelay: 20s")
         func expectReplay(_ what: String) async throws {
-            let recorded = try RecordedPipeline(now, logs: old.folderOfLogs)
+            let recorded = try RecordedPipeline(newFile, logs: old.folderOfLogs)
             let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
             #expect(results.compactMap(\.difference) == [], "\(what), BELFRY_SEED=\(seed)")
-            #expect(try WhatIf(recorded, WhatIfChange(now), registry: .builtIns).run().isSame, "\(what), seed \(seed)")
+            let report = try WhatIf(recorded, WhatIfChange(newFile), registry: .builtIns).run()
+            #expect(report.isSame, "\(what), BELFRY_SEED=\(seed)")
         }
         try await expectReplay("before")
-        let new = try VirtualPipeline(now, folder: old.folder)
+        let new = try VirtualPipeline(newFile, folder: old.folder)
         try await new.run(Array(commands[400...]), batchSizes: [], drains: true)
         let history = try SettingsHistory(logDirectory: old.folderOfLogs + "/notifications")
         #expect(history.entries.map { $0.settings.contains(#""policy":"latest""#) } == [false, true])
@@ -158,7 +165,7 @@ import Testing
 }
 
 extension PipelineProcess {
-    fileprivate func coalesceHasTaken(_ matches: UInt64) async throws {
+    fileprivate func waitForCoalesce(toTake matches: UInt64) async throws {
         let coalesce = try #require(host("coalesce"))
         try await coalesce.wait(for: "\(matches) matches") { $0.taken >= matches }
     }

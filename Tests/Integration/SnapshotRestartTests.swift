@@ -12,9 +12,9 @@ import Testing
         try VirtualPipeline(PipelineFile.fiveStages(), log: LogSettings(sync: .never, snapshotBytes: snapshotBytes))
     }
 
-    @Test func `making, losing and damaging snapshots at random changes no byte of any log`() async throws {
+    @Test func `snapshots that are made, lost and damaged at random change no event in any log`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Workload(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
+        let commands = Workload(seed: random.next(), length: Tier.value(600, full: 1_500)).commands
         let expected = try pipeline(snapshotBytes: nil)
         try await expected.run(commands, batchSizes: [], drains: true)
         for snapshotBytes in [1, 20_000] {

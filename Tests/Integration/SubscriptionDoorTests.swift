@@ -74,12 +74,12 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test func `each of many subscriptions has its own answer`() async throws {
+    @Test func `the answers have an entry for each of many subscriptions`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let never = "a > 3 AND a < 2 AND b > 3 AND b < 2"
         let admission = try await belfry.send((0..<3_000).map { Self.predicate(id: "s\($0)", never) })
         #expect(admission.saved.map(\.activeFrom) == Array(1...3_000))
-        // The answer lists at most a thousand warnings.
+        // One answer is about many subscriptions, and lists at most 1,000 warnings.
         #expect(admission.saved.prefix(100).allSatisfy { $0.subscription.warnings.count == 2 })
         try await belfry.stop()
     }

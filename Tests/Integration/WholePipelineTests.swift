@@ -40,7 +40,7 @@ import Testing
         """
     }
 
-    @Test func `a change becomes a push to each device except the device that made it`() async throws {
+    @Test func `a change becomes a push to each device of the user except the device that made it`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let admission = try await belfry.send(
             Self.device("_alice", "phone"), Self.device("_alice", "mac"), Self.device("_bob", "phone"),
@@ -55,8 +55,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test func `the first notification is sent at once, and the newest held one at the end of the window`() async throws
-    {
+    @Test func `the first notification is sent at once, and one more at the end of the window`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         try await belfry.send(
             Self.device("_alice", "phone"),

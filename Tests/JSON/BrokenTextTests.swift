@@ -15,7 +15,7 @@ struct BrokenTextTests {
     func `every prefix of a text is refused as incomplete, empty or invalid UTF-8`(_ text: String) {
         let bytes = Array(text.utf8)
         let end = bytes.lastIndex { $0 != UInt8(ascii: " ") } ?? 0
-        for length in 0..<end {
+        for length in 0...end {
             let error = refusal(Array(bytes.prefix(length)))
             switch error?.reason {
             case .unexpectedEnd: #expect(error?.offset == length)
@@ -35,7 +35,7 @@ struct BrokenTextTests {
     @Test(arguments: whole)
     func `changes of one byte are accepted or refused as by Foundation`(_ text: String) {
         let memory = GuardedText(bytesMax: text.utf8.count)
-        let step = Tier.rounds(4, full: 1)
+        let step = Tier.value(4, full: 1)
         var parser = JSONParser()
         for index in 0..<text.utf8.count {
             for byte in stride(from: Int(Seeded.ofThisRun % UInt64(step)), through: 255, by: step) {

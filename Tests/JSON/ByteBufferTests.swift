@@ -52,7 +52,7 @@ struct ByteBufferTests {
         #expect(state(buffer).isEmpty)
     }
 
-    @Test func `memory beyond the limit is freed unless it is in use`() {
+    @Test func `memory beyond the limit is freed, unless the buffer has more bytes than the limit`() {
         var buffer = ByteBuffer(capacity: 10_000)
         buffer.append("hello")
         buffer.shrink(to: 3)
@@ -63,7 +63,7 @@ struct ByteBufferTests {
         #expect(state(buffer).capacity >= 205 && state(buffer).text == "hello")
     }
 
-    @Test func `a buffer cannot be cut after its last byte`() async {
+    @Test func `a buffer cannot be cut to more bytes than it has`() async {
         await #expect(processExitsWith: .failure) {
             var buffer = ByteBuffer()
             buffer.truncate(to: 1)

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// A text that RFC 8259 forbids, with the error that the parser must throw.
+/// A text that the parser must refuse, with the error that it must throw.
 struct InvalidText: Sendable, CustomTestStringConvertible {
     let bytes: [UInt8]
     let error: JSONError

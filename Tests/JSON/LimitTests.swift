@@ -80,6 +80,8 @@ struct LimitTests {
 
     @Test func `limits that are negative or too high for the parser stop the process`() async {
         await #expect(processExitsWith: .failure) { _ = JSONLimits(bytesMax: JSONLimits.bytesMaxHighest + 1) }
+        await #expect(processExitsWith: .failure) { _ = JSONLimits(bytesMax: -1) }
+        await #expect(processExitsWith: .failure) { _ = JSONLimits(depthMax: JSONLimits.bytesMaxHighest + 1) }
         await #expect(processExitsWith: .failure) { _ = JSONLimits(depthMax: -1) }
     }
 }

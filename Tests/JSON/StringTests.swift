@@ -12,7 +12,7 @@ struct StringTests {
         #expect(read("[\"a\"]") { $0.withUTF8 { $0.count } } == .success(nil))
     }
 
-    @Test func `every code unit escape is decoded in upper and lower case`() {
+    @Test func `every code unit escape is decoded in upper and lower case, and a lone surrogate is refused`() {
         for value in UInt32(0)...0xFFFF {
             let digits = String(value + 0x10000, radix: 16).dropFirst()
             let expected = Unicode.Scalar(value).map { String($0) }

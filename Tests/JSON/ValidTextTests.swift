@@ -62,7 +62,7 @@ struct ValidTextTests {
         #expect(read(nested) { Tree($0).text } == .success("{\"k\":\(valid.meaning),\"l\":[\(valid.meaning)]}"))
     }
 
-    @Test func `every byte that needs no escape is accepted in a string`() {
+    @Test func `every ASCII character that needs no escape is accepted in a string`() {
         for byte in UInt8(0x20)...0x7F where byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") {
             for length in 0..<18 {
                 let inner = [UInt8](repeating: UInt8(ascii: "x"), count: length) + [byte]

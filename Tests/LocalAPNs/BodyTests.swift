@@ -36,7 +36,9 @@ struct BodyTests {
     }
 
     @Test(arguments: ["[]", "{", "hi", #""hi""#])
-    mutating func `a body that is not a JSON object gives a warning or is rejected`(body: String) throws {
+    mutating func `a body that is not a JSON object gives a warning, or is rejected if a quirk says so`(body: String)
+        throws
+    {
         #expect(try fixture.warnings { $0.setBody(body) }.count == 1)
         fixture.check.quirks.badPayload = .refuse
         #expect(try refusal(body) == .bad("PayloadEmpty"))

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Tests client certificates in Apple's form. OpenSSL 3.0 made them, and each is self-signed.
+/// Tests the reading of client certificates. OpenSSL 3.0 made the two certificates below. They have Apple's form and
+/// are self-signed.
 struct CertificateReaderTests {
     private static let manyTopics = """
         -----BEGIN CERTIFICATE-----

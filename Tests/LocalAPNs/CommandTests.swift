@@ -95,7 +95,7 @@ struct ServiceTests {
         #expect(record.map { Record.request($0).json.contains("secret") } == false)
     }
 
-    @Test func `a script changes only the answers to requests that the rules accept`() {
+    @Test func `a script changes the status only of requests that would be accepted without the script`() {
         var service = service(.unregistered)
         service.replaceScript(with: [.rule(Script.Rule(do: conduct(503)))])
         #expect(answer(&service).status == 410)

@@ -23,7 +23,7 @@ struct DeviceTests {
     }
 
     @Test(arguments: ["a", "abc", "xy", "ab%20", "ab/cd", String(repeating: "ab", count: 257)])
-    mutating func `a device token that is not an even number of hexadecimal digits is rejected`(token: String) throws {
+    mutating func `a malformed or too long device token is rejected`(token: String) throws {
         #expect(try refusal(token) == .bad("BadDeviceToken"))
     }
 

@@ -22,7 +22,7 @@ struct FieldTests {
     }
 
     @Test(arguments: ["", "-1", "1.5", "tomorrow", "+1", "99999999999999999999"])
-    mutating func `an expiration that is not a number is bad`(text: String) throws {
+    mutating func `a malformed or too large expiration is bad`(text: String) throws {
         #expect(try refusal("apns-expiration", text) == .bad("BadExpirationDate"))
     }
 
@@ -46,7 +46,7 @@ struct FieldTests {
         #expect(try refusal("apns-push-type", type) == .bad("InvalidPushType"))
     }
 
-    @Test mutating func `a missing push type gives a warning or is rejected`() throws {
+    @Test mutating func `a missing push type gives a warning, or with a quirk is rejected`() throws {
         #expect(
             try fixture.warnings { $0.set("apns-push-type", nil) } == ["no apns-push-type: may be delayed or dropped"])
         fixture.check.quirks.missingPushType = .refuse

@@ -93,7 +93,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(), at: 0).answer?.status == 500)
     }
 
-    @Test func `the endings and GOAWAY frames in a script are read`() throws {
+    @Test func `the endings, GOAWAY frames and stream limits in a script are read`() throws {
         var script = try script(
             #"{"when":{"nth":1},"do":{"reset":"REFUSED_STREAM"}}"#, #"{"when":{"nth":2},"do":{"drop":true}}"#,
             #"{"when":{"nth":3},"do":{"goaway":{"twice":true,"lastStream":"before","text":"bye","close":false}}}"#,
@@ -102,6 +102,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(), at: 0).ending == .drop)
         let goAway = script.conduct(for: facts(), at: 0).goAway
         #expect(goAway?.isTwice == true && goAway?.lastStream == .before && goAway?.closes == false)
+        #expect(goAway?.text == "bye")
         let last = script.conduct(for: facts(), at: 0)
         #expect(last.streams == 3 && last.isEarly)
     }
@@ -138,7 +139,7 @@ struct StreamAllowanceTests {
         #expect(StreamAllowance(full: 10, hasCertificate: true).announced == 10)
     }
 
-    @Test func `with the quirk, a client has one stream from an error until the next success`() {
+    @Test func `with the quirk fallAfterError, a client has one stream from an error until the next success`() {
         var allowance = StreamAllowance(full: 10, hasCertificate: true)
         #expect(allowance.answered(status: 410, isAuthenticated: true, fallsAfterError: true) == nil)
         #expect(allowance.answered(status: 400, isAuthenticated: true, fallsAfterError: true) == 1)
@@ -151,8 +152,8 @@ struct StreamAllowanceTests {
         #expect(allowance.set(3) == 3)
         #expect(allowance.set(3) == nil)
         #expect(allowance.set(50) == 50)
-        var distrusted = StreamAllowance(full: 10, hasCertificate: false)
-        #expect(distrusted.set(50) == nil)
-        #expect(distrusted.set(0) == 0)
+        var unauthenticated = StreamAllowance(full: 10, hasCertificate: false)
+        #expect(unauthenticated.set(50) == nil)
+        #expect(unauthenticated.set(0) == 0)
     }
 }

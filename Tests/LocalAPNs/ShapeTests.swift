@@ -20,7 +20,7 @@ struct ShapeTests {
     }
 
     @Test(arguments: [":method", ":scheme", ":path"])
-    mutating func `each pseudo-header must come exactly once`(name: String) throws {
+    mutating func `each required pseudo-header must come exactly once`(name: String) throws {
         #expect(try fixture.refusal { $0.headers.removeAll { $0.name == name } } == .reset(.protocolError))
         #expect(try fixture.refusal { $0.headers.insert(Header(name, "/"), at: 0) } == .reset(.protocolError))
     }
@@ -31,7 +31,7 @@ struct ShapeTests {
     }
 
     @Test(arguments: ["/", "/3", "/3/devices/ab", "/2/device/ab"])
-    mutating func `a request to another path is rejected`(path: String) throws {
+    mutating func `a request to an unknown path is rejected`(path: String) throws {
         #expect(try fixture.refusal { $0.set(":path", path) } == .answer(status: 404, reason: "BadPath"))
     }
 

@@ -4,25 +4,27 @@ import Testing
 
 struct StoreTests {
     private var store = Deliveries()
-    private static let phone = DeviceApp(token: "ab01", bundle: "com.example.Notes")
+    /// Two apps on one device.
+    private static let notes = DeviceApp(token: "ab01", bundle: "com.example.Notes")
     private static let mail = DeviceApp(token: "ab01", bundle: "com.example.Mail")
 
     private func push(
-        _ id: String, _ address: DeviceApp = phone, collapse: String? = nil, expires: Int64 = .max,
-        stored: Bool = true, background: Bool = false
+        _ id: String, _ address: DeviceApp = notes, collapse: String? = nil, expires: Int64 = .max,
+        mayBeStored: Bool = true, background: Bool = false
     ) -> Push {
         var notice = Notice()
         notice.isBackground = background
         return Push(
-            id: id, address: address, collapseID: collapse, expiresAt: expires, mayBeStored: stored, notice: notice)
+            id: id, address: address, collapseID: collapse, expiresAt: expires, mayBeStored: mayBeStored,
+            notice: notice)
     }
 
     @Test mutating func `one push of each app is stored for a device that is offline`() {
         #expect(store.deliver(push("1"), isOnline: false, at: 0) == .stored(overwritten: nil))
         #expect(store.deliver(push("2", collapse: "x"), isOnline: false, at: 0) == .stored(overwritten: "1"))
         #expect(store.deliver(push("3", StoreTests.mail), isOnline: false, at: 0) == .stored(overwritten: nil))
-        #expect(store.connect(StoreTests.phone, at: 1)?.push.id == "2")
-        #expect(store.connect(StoreTests.phone, at: 1) == nil)
+        #expect(store.connect(StoreTests.notes, at: 1)?.push.id == "2")
+        #expect(store.connect(StoreTests.notes, at: 1) == nil)
         #expect(store.storedCount == 1)
     }
 
@@ -35,8 +37,8 @@ struct StoreTests {
     }
 
     @Test mutating func `a push with expiration 0 is not stored`() {
-        #expect(store.deliver(push("1", stored: false), isOnline: false, at: 0) == .dropped)
-        #expect(store.deliver(push("2", stored: false), isOnline: true, at: 0) == .shown(replaced: nil))
+        #expect(store.deliver(push("1", mayBeStored: false), isOnline: false, at: 0) == .dropped)
+        #expect(store.deliver(push("2", mayBeStored: false), isOnline: true, at: 0) == .shown(replaced: nil))
         #expect(store.deliver(push("3", expires: 5), isOnline: false, at: 5) == .expired)
         #expect(store.storedCount == 0)
     }

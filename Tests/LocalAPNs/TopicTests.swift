@@ -40,8 +40,8 @@ struct TopicTests {
         #expect(try refusal(Fixture.bundle + other, type: type.rawValue) == TopicTests.disallowed)
     }
 
-    @Test mutating func `a topic may have any suffix if the request has no push type`() throws {
-        #expect(try refusal("\(Fixture.bundle).voip", type: nil) == nil)
+    @Test mutating func `a topic may have the suffix of any push type if the request names no type`() throws {
+        for type in PushType.allCases { #expect(try refusal(Fixture.bundle + type.suffix, type: nil) == nil) }
     }
 
     @Test mutating func `a key for other topics is rejected`() throws {

@@ -36,7 +36,7 @@ import Testing
         #expect(try read() == "a text of some length\n")
     }
 
-    @Test func `a write that fails leaves the old text and no draft`() throws {
+    @Test func `a write that fails leaves the old text and no unfinished file`() throws {
         try AtomicTextFile.write("old\n", to: path)
         for failure in [EIO, ENOSPC] {
             for (name, calls) in Self.failing(with: failure) {

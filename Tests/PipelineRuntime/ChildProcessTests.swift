@@ -6,7 +6,7 @@ import Testing
 @Suite struct ChildProcessTests {
     /// Children that start at the same moment must not inherit each other's pipes.
     @Test func `the end of a child is noticed while children that started at the same time run`() async throws {
-        for round in 0..<Tier.rounds(2, full: 300) {
+        for round in 0..<Tier.value(2, full: 300) {
             Cost.spend(.processes, 6)
             let children = try await withThrowingTaskGroup(of: ChildProcess.self) { group in
                 for _ in 0..<6 {

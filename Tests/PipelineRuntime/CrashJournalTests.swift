@@ -85,7 +85,10 @@ import Time
         let other = LogIdentity(seed: "test", name: "pushes")
         #expect(CrashNote.read(logDirectory: folder.path, of: other, after: 0) == nil)
         #expect(CrashNote.read(logDirectory: folder.path, of: log, after: 17) == nil)
+        // Zero crashes, because the event is only noted as in progress. The next start counts the crash.
         #expect(CrashNote.read(logDirectory: folder.path, of: log, after: 16) == CrashNote(events: 17...17, crashes: 0))
+        let journal = try #require(CrashJournal(logDirectory: folder.path, of: other, boot: 1))
+        #expect(journal.eventToSetAside == nil)
         try Data("no journal".utf8).write(to: URL(fileURLWithPath: folder.file(CrashJournal.name)))
         #expect(try start().eventToSetAside == nil)
     }

@@ -36,6 +36,6 @@ import ZeroMQ
             return firsts
         }
         try await relay.stop()
-        #expect(firsts == [1, 1, 1, 2], "the first dead letters were not removed when they were a day old")
+        #expect(firsts == [1, 1, 1, 2], "the first dead letter must be kept for a day, and then removed")
     }
 }

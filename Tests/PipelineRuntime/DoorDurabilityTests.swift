@@ -20,7 +20,7 @@ import ZeroMQ
             try producer.send(
                 LinkFrame.produce(producer: "p", secret: Peer.secret, first: 1), Array((line + "\n").utf8))
             var isHeard = false
-            // The host reports a turn after it has sent the turn's answers.
+            // The host updates its report only after it has sent the answers of a turn of its loop.
             try producer.wait(for: "the line's write to be delayed") {
                 disk.delayedCount > 0 && gate.host.control.report.eventsIn > 0
             } onMessage: { _ in

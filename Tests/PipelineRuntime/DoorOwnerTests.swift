@@ -18,7 +18,7 @@ import ZeroMQ
 
     private static func hello(_ secret: String) -> [UInt8] { LinkFrame.hello(producer: "shop", secret: secret) }
 
-    /// A log whose cursor names producers without their owners.
+    /// Writes a log as an earlier version did: its cursor names producers without their owners.
     private static func writeEarlierLog(in folder: Folder) throws {
         let options = EventLogOptions(directory: folder.file("logs"), name: "gate", identity: nil, sync: .never)
         let writer = try EventLogWriter(options)
@@ -41,7 +41,8 @@ import ZeroMQ
         return gate
     }
 
-    @Test func `lines of another producer under a name are refused without a trace, also after a restart`() async throws
+    @Test func `lines of another producer under a name are refused and not recorded, even after a restart`()
+        async throws
     {
         let folder = try Folder()
         let file = try PipelineFile.gateAndRelay(in: folder)
@@ -173,6 +174,7 @@ import ZeroMQ
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         #expect(throws: ProducerSecretError.self) { try ProducerSecret.readOrMake(at: path) }
     }
+
     @Test func `the error for a secret that is not text says to restore the file, not to remove it`() throws {
         let folder = try Folder()
         let path = folder.file("producer.secret")

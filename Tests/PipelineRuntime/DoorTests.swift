@@ -90,7 +90,7 @@ import ZeroMQ
             #expect(bad.says.isEmpty || answer.contains(bad.says), "\(bad.name): \(answer)")
         }
         try await sendOne(door, context)
-        // The host reports a turn after it has sent the turn's answers.
+        // The host updates its report only after it has sent the answers of a turn of its loop.
         try await gate.host.wait(for: "the count of refused frames") { $0.refusedFrames >= Door.cases.count }
         #expect(gate.host.control.report.refusedFrames == Door.cases.count)
         try await gate.stop()

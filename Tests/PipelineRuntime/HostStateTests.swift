@@ -25,17 +25,17 @@ struct HostStateTests {
             var (state, history) = (HostState(), EventHistory())
             for _ in 0..<draw.below(30) { history.happen(&state, &draw) }
             let conditions = HostState.Conditions(&draw)
-            var world = ToyInput(&draw)
-            let expected = history.turn(conditions, world)
+            var input = ToyInput(&draw)
+            let expected = history.turn(conditions, input)
             state.beginTurn(
-                hasInput: world.isAvailable, bytesMax: world.bytesMax, settlesEachInput: world.settlesEachInput)
+                hasInput: input.isAvailable, bytesMax: input.bytesMax, settlesEachInput: input.settlesEachInput)
             var done: [HostState.Action] = []
             while let action = state.next(conditions) {
                 done.append(action)
                 if action == .takeHeld { _ = state.takeHeld() }
-                if action == .receive { world.receive(into: &state) }
+                if action == .receive { input.receive(into: &state) }
             }
-            #expect(done == expected, "\(history.events) \(conditions) \(world)")
+            #expect(done == expected, "\(history.events) \(conditions) \(input)")
         }
     }
 
@@ -90,11 +90,12 @@ private struct ToyInput {
 private struct EventHistory {
     enum Event: Equatable {
         case began(committed: UInt64, step: UnfinishedStep?)
-        case pastEnded, switchedSettings, dropped
+        case pastEnded, switchedSettings, droppedResumption
         case took(UInt64)
         case held, released
         case stepBegan(UnfinishedStep.Kind, event: UInt64?, known: UInt64)
-        case knownCame(Int)
+        /// The step gave outputs again that are already in the log.
+        case droppedRecorded(Int)
         case stepEnded
         case partAppended, recordRequired, appended
         case setAside(UInt64)
@@ -112,11 +113,11 @@ private struct EventHistory {
 
     /// The step that the log holds in part, until it begins again or is dropped.
     private var resumption: UnfinishedStep? {
-        guard let step = began?.step, !events.contains(.dropped), !hasCaughtUp else { return nil }
-        let isAgain = events.contains { event in
+        guard let step = began?.step, !events.contains(.droppedResumption), !hasCaughtUp else { return nil }
+        let hasBegunAgain = events.contains { event in
             if case .stepBegan(step.kind, _, _) = event { true } else { false }
         }
-        return isAgain ? nil : step
+        return hasBegunAgain ? nil : step
     }
 
     private var openStep: (event: UInt64?, known: UInt64)? {
@@ -124,7 +125,7 @@ private struct EventHistory {
         for event in events {
             switch event {
             case .stepBegan(_, let event, let known): open = (event, known)
-            case .knownCame(let count): open?.known -= UInt64(count)
+            case .droppedRecorded(let count): open?.known -= UInt64(count)
             case .stepEnded: open = nil
             default: break
             }
@@ -193,7 +194,7 @@ private struct EventHistory {
             events.append(.switchedSettings)
         case 2 where hasPastEnded && resumption != nil:
             state.dropResumption()
-            events.append(.dropped)
+            events.append(.droppedResumption)
         case 3 where isHeld:
             _ = state.takeHeld()
             events.append(.released)
@@ -204,7 +205,7 @@ private struct EventHistory {
         case 6 where openStep != nil:
             if let known = openStep?.known, known > 0 {
                 let dropped = state.dropRecorded(of: 1 + draw.below(3))
-                return events.append(.knownCame(dropped))
+                return events.append(.droppedRecorded(dropped))
             }
             let isPart = draw.isOneIn(2)
             if isPart { state.notePart() } else { state.endStep() }
@@ -264,18 +265,18 @@ private struct EventHistory {
         let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
         let handOut: [HostState.Action] = hasCaughtUp && !full && !stopping ? [.handOut] : []
         let takesInput = input.isAvailable && room && !full && !stopping && openStep == nil
-        var script: [HostState.Action] = hasCaughtUp && !full && conditions.hasAnswers ? [.takeAnswers] : []
-        script += handOut
-        if isHeld, room { script.append(.takeHeld) }
+        var actions: [HostState.Action] = hasCaughtUp && !full && conditions.hasAnswers ? [.takeAnswers] : []
+        actions += handOut
+        if isHeld, room { actions.append(.takeHeld) }
         if takesInput {
             for _ in 0..<min(input.arrivals, input.bytesMax) {
-                script.append(.receive)
-                if input.settlesEachInput { script += [.commit] + handOut }
+                actions.append(.receive)
+                if input.settlesEachInput { actions += [.commit] + handOut }
             }
-            if input.arrivals < input.bytesMax { script.append(.receive) }
+            if input.arrivals < input.bytesMax { actions.append(.receive) }
         }
-        if hasCaughtUp, !full, room, openStep == nil { script.append(.wake) }
-        return script + [.commit] + handOut
+        if hasCaughtUp, !full, room, openStep == nil { actions.append(.wake) }
+        return actions + [.commit] + handOut
     }
 }
 
@@ -309,7 +310,7 @@ private struct ToyWorld {
 private struct ToyHost {
     private(set) var world: ToyWorld
     private var state = HostState()
-    /// Outputs that are not in the log.
+    /// Outputs that are not in the log yet.
     private var out: [Int] = []
     /// The remaining parts of the open step.
     private var remainingParts: [[Int]] = []

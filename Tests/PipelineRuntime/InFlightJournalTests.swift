@@ -51,8 +51,8 @@ import Time
         #expect(third.marked(answers(1, 2, 3)) == [2, 3])
     }
 
-    /// The log may grow before the first push is sent.
-    @Test func `answers before the first push do not hide the last push in flight`() throws {
+    /// A process may add events to the log and die before it sends a push.
+    @Test func `a push in flight is marked even if the log has grown, without its answer, since it was noted`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var third = start(after: 13)
@@ -83,7 +83,7 @@ import Time
         #expect(third.marked(answers(1)) == [1])
     }
 
-    @Test func `a deferred push with a last answer is not marked`() throws {
+    @Test func `a deferred push that got its last answer is not marked`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var late = answers(1)
@@ -220,7 +220,9 @@ import Time
     private var paths: [String] { InFlightJournalFiles.names.map { folder.file($0) } }
 
     /// - Parameters:
+    ///   - after: The last sequence of the stage's own log.
     ///   - sessions: By default, one transport `apns` with a new session.
+    ///   - last: The last push in the upstream's log.
     ///   - recorded: The answers in the log since pushes were last sent.
     private func start(
         after: UInt64, boot: UInt64 = 1, sessions: [String: UInt64]? = nil, through last: UInt64 = 9,

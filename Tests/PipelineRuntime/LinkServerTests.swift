@@ -101,7 +101,7 @@ import ZeroMQ
             #expect(answer.hasPrefix(#"{"type":"error","code":"\#(bad.code)","#), "\(bad.name): \(answer)")
             #expect(bad.says.isEmpty || answer.contains(bad.says), "\(bad.name): \(answer)")
         }
-        // The host reports a turn after it has sent the turn's answers.
+        // The host updates its report only after it has sent the answers of a turn of its loop.
         try await gate.host.wait(for: "the count of refused frames") { $0.refusedFrames >= Self.cases.count }
         #expect(gate.host.control.report.refusedFrames == Self.cases.count)
         let batch = try await honestBatch(endpoint, context)

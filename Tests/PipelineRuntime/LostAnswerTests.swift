@@ -4,11 +4,11 @@ import StageTool
 import TestSupport
 import Testing
 
-/// A producer whose door restarted after it had accepted or refused some lines, and before it answered them.
+/// A producer whose door restarted. The door had accepted or refused some lines, but had not answered them.
 @Suite(.timeLimit(.minutes(1))) struct LostAnswerTests {
     private static let lines = Array(text: "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n")
 
-    @Test func `lines that the door got before its restart are reported as lost, not as answered`() async throws {
+    @Test func `the lost answers to lines that the door got before its restart are reported`() async throws {
         let reports = try await Self.reports { door in
             try door.welcome(after: 0, refused: 0)
             try door.waitFor("produce", containing: #""first":4"#)
@@ -20,7 +20,8 @@ import Testing
         }
         #expect(
             reports == [
-                "lost 1...3, events up to 4", "answer through 6: n.missing in line 5", "refused without an answer: 2",
+                "no answers for 1...3, events up to 4", "answer through 6: n.missing in line 5",
+                "refused without an answer: 2",
             ])
     }
 
@@ -33,10 +34,10 @@ import Testing
             try door.waitFor("hello")
             try door.welcome(after: 6, refused: 1)
         }
-        #expect(reports == ["lost 1...6, events up to 4", "refused without an answer: 1"])
+        #expect(reports == ["no answers for 1...6, events up to 4", "refused without an answer: 1"])
     }
 
-    @Test func `lines of an earlier run are not reported as lost`() async throws {
+    @Test func `the answers to lines of an earlier run are not reported as lost`() async throws {
         let reports = try await Self.reports { door in
             try door.welcome(after: 5, refused: 2)
             try door.waitFor("produce", containing: #""first":9"#)
@@ -46,7 +47,7 @@ import Testing
         #expect(reports == ["answer through 11:", "refused without an answer: 0"])
     }
 
-    @Test func `send reports how many lines were refused without an answer`() async throws {
+    @Test func `belfry send reports how many lines were refused without an answer`() async throws {
         let folder = try Folder()
         let input = try folder.write((1...6).map { "{\"n\":\($0)}\n" }.joined(), to: "notes.ndjson")
         let (totals, complaints) = try await FakeDoor.answering { door in
@@ -71,7 +72,7 @@ import Testing
             ])
     }
 
-    @Test func `a sender that stops before the door has counted refused lines says so`() async throws {
+    @Test func `a sender that stops before it knows how many lines were refused says so`() async throws {
         let folder = try Folder()
         let input = try folder.write((1...6).map { "{\"n\":\($0)}\n" }.joined(), to: "notes.ndjson")
         let reports = try await FakeDoor.answering { door in
@@ -99,7 +100,7 @@ import Testing
                 let refusals = answer.refusals.map { " \($0.code) in line \($0.line)" }.joined()
                 reports.append("answer through \(answer.through):" + refusals)
             }
-            producer.onLostAnswers = { reports.append("lost \($0.lines), events up to \($0.last)") }
+            producer.onLostAnswers = { reports.append("no answers for \($0.lines), events up to \($0.last)") }
             _ = try producer.greet(timeout: .seconds(20))
             for _ in 0..<2 { try producer.send(lines, count: 3) }
             while !producer.isDone { try producer.pump(wait: .milliseconds(50)) }

@@ -60,8 +60,8 @@ import ZeroMQ
         try .gateAndRelay(in: folder, relay: "{from: gate, stage: fifth}", log: "{sync: never, snapshotBytes: 4KiB}")
     }
 
-    /// The files of a relay that was killed after event 9 of its upstream. Its log goes up to event 5, and it has
-    /// snapshots at events 5 and 9.
+    /// The files of a relay that was killed after event 9 of its upstream. The cursor of its log is at event 5 of the
+    /// upstream, and it has snapshots at events 5 and 9.
     private static func killedRelay(_ context: HostContext) async throws -> (PipelineFile, SnapshotStore, Folder) {
         let (before, after) = (try Folder(), try Folder())
         let file = try file(before)
@@ -83,7 +83,9 @@ import ZeroMQ
         return (try Self.file(after), left, after)
     }
 
-    @Test func `a snapshot with events that the upstream has lost is replaced by an older one`() async throws {
+    @Test func `a stage starts from an older snapshot if the newest has events that the upstream has lost`()
+        async throws
+    {
         let context = try HostContext()
         let (file, store, folder) = try await Self.killedRelay(context)
         let host = try RunningHost("relay", of: file, context)

@@ -3,8 +3,9 @@ import Testing
 
 @testable import PipelineRuntime
 
+/// A turn is one pass of a host's loop.
 struct PauseMeterTests {
-    @Test func `a turn counts for the cause that took most of it, and only the longest of each cause is kept`() {
+    @Test func `a turn counts for the cause that took most of it, and only the longest turn of each cause is kept`() {
         let clock = SteppedClock()
         var meter = PauseMeter { clock.now }
         func turn(_ laps: (PauseMeter.Cause, Int)...) {

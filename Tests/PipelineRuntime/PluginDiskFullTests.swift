@@ -28,7 +28,7 @@ import ZeroMQ
             try plugin.send(outputs(through: 1), Array(text: "{\"out\":1}\n"))
             try plugin.wait { relay.host.control.report.phase == .diskFull }
             let report = relay.host.control.report
-            // While the host waits for room, it takes neither input nor answers.
+            // While the host waits for room, it takes neither input nor further outputs.
             try upstream.sendBatch(first: 2, count: 2, "{\"n\":2}\n{\"n\":3}\n")
             try plugin.send(outputs(through: 1), Array(text: "{\"out\":\"again\"}\n"))
             disk.isFull = false

@@ -110,7 +110,7 @@ import Testing
         #expect(positions["x"] != nil && !positions.hasRoom(for: "x"))
     }
 
-    @Test func `the passing producer with the longest silence is forgotten, also in the log's cursor`() {
+    @Test func `the passing name with the longest silence is forgotten, also in the log's cursor`() {
         var positions = ProducerPositions(Cursor())
         var log = Cursor()
         positions.advance("lasting", to: Self.at(1))
@@ -135,13 +135,13 @@ import Testing
         #expect(2 * ProducerPositions.namesMax * (entry + 10) <= EventLogLimits.cursorBytesMax)
     }
 
-    @Test func `an owner is a hash, and a key's name cannot pass for a secret`() {
+    @Test func `an owner is a hash, and a client's name cannot pass for a secret`() {
         #expect(ProducerOwner(secret: "shop") != ProducerOwner(client: "shop"))
         #expect(ProducerOwner(client: "shop").text.utf8.count == 32)
         #expect(!ProducerOwner(secret: "a secret of a test").text.contains("secret"))
     }
 
-    @Test func `a client's name belongs to its key, and a name of the pipeline's own tools to the secret`() {
+    @Test func `a producer's name belongs to the client's key, or to the secret for the pipeline's own tools`() {
         let (shop, stage) = (ProducerOwner(client: "shop"), ProducerOwner(client: "stage ingest"))
         let secret = ProducerOwner(secret: "a secret of a test")
         #expect(ProducerOwner.owners(client: "shop", secret: "a secret of a test") == [shop, secret])
@@ -150,7 +150,7 @@ import Testing
         #expect(ProducerOwner.owners(client: nil, secret: nil).isEmpty)
     }
 
-    @Test func `a checksum covers the lines with their line feeds, however they are cut`() {
+    @Test func `a checksum covers the lines with their line feeds, also if they are added one by one`() {
         var (one, other) = (LineChecksum(), LineChecksum())
         Array("first\nsecond\n".utf8).withUnsafeBytes { one.add($0) }
         for line in ["first", "second"] { Array(line.utf8).withUnsafeBytes { other.add(line: $0) } }

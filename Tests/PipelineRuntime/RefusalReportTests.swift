@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RefusalReportTests {
-    @Test func `a terminal shows the first refused lines, and a file or a pipe gets all`() async throws {
-        let people = try await Self.reports(refusalsMax: 2)
-        #expect(people.count == 3 && people[1].hasSuffix(":2: n: it is missing (n.missing)"), "\(people)")
-        #expect(people.last?.hasPrefix("… and more refused lines") == true, "\(people)")
-        let programs = try await Self.reports(refusalsMax: nil)
-        #expect(programs.count == 6 && programs.allSatisfy { $0.hasSuffix(" (n.missing)") }, "\(programs)")
+    @Test func `with a limit the first refused lines are reported, and without a limit all`() async throws {
+        let some = try await Self.reports(refusalsMax: 2)
+        #expect(some.count == 3 && some[1].hasSuffix(":2: n: it is missing (n.missing)"), "\(some)")
+        #expect(some.last?.hasPrefix("… and more refused lines") == true, "\(some)")
+        let all = try await Self.reports(refusalsMax: nil)
+        #expect(all.count == 6 && all.allSatisfy { $0.hasSuffix(" (n.missing)") }, "\(all)")
     }
 
     /// Sends six lines to a door that refuses all of them.

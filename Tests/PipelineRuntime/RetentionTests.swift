@@ -33,12 +33,12 @@ import ZeroMQ
             try gate.wait(for: "all but what relay needs to go") { gate.first == 4 }
             try gate.reportFirstNeeded(9, by: "relay")
             try gate.send(2)
-            try gate.wait(for: "all but event 7, which is young, to go") { gate.first == 7 }
+            try gate.wait(for: "all before event 7, which is young, to go") { gate.first == 7 }
         }
         try await RetainedGate.run(file, time: clock.timeOfDay) { gate in
             clock.advance(by: .seconds(50))
             try gate.send(5)
-            try gate.wait(for: "all but event 9, which relay needs while it is down too") { gate.first == 9 }
+            try gate.wait(for: "all before event 9, which relay needs while it is down too, to go") { gate.first == 9 }
         }
     }
 
@@ -52,7 +52,7 @@ import ZeroMQ
             try gate.reportFirstNeeded(100, by: "relay")
             try gate.open("tap", keep: 3)
             try gate.send(1)
-            try gate.wait(for: "all but event 3, which tap may ask for, to go") { gate.first == 3 }
+            try gate.wait(for: "all before event 3, which tap may ask for, to go") { gate.first == 3 }
             try gate.close("tap")
             try gate.send(2)
             // Four segments of 40 KiB are less than 200 KiB, five are more.

@@ -22,8 +22,8 @@ import ZeroMQ
             try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 1)
             try upstream.sendBatch(first: 1, count: 1, String(repeating: "no JSON ", count: 1_000) + "\n")
-            // One call for the dead letter, and one for the snapshot.
-            try upstream.wait(for: "both calls") { disk.delayedCount >= 2 }
+            // One piece of delayed work for the dead letter, and one for the snapshot.
+            try upstream.wait(for: "the work for both to be delayed") { disk.delayedCount >= 2 }
         }
         disk.runDelayedWork()
         try await relay.stop()

@@ -25,20 +25,20 @@ import Testing
     @Test func `messages of the supervisor and answers of a stage arrive unchanged`() throws {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
-        let (up, stage) = (SupervisorLine(descriptor: ends[0]), SupervisorLine(descriptor: ends[1]))
-        for word in [
+        let (supervisor, stage) = (SupervisorSocket(descriptor: ends[0]), SupervisorSocket(descriptor: ends[1]))
+        for message in [
             SupervisorMessage.file(folder: "/srv/ü", text: "a: 1\nb: \"\u{0}\"\n"), .file(folder: "/", text: ""),
             .apply, .discard,
         ] {
-            up.send(word)
-            #expect(stage.receiveMessage() == word)
+            supervisor.send(message)
+            #expect(stage.receiveMessage() == message)
         }
-        stage.sendAnswer(isReady: true)
-        stage.sendAnswer(isReady: false)
-        #expect(up.receiveAnswer() == true && up.receiveAnswer() == false)
+        stage.sendAnswer(acceptsFile: true)
+        stage.sendAnswer(acceptsFile: false)
+        #expect(supervisor.receiveAnswer() == true && supervisor.receiveAnswer() == false)
         close(ends[0])
         #expect(stage.receiveMessage() == nil)
-        stage.sendAnswer(isReady: true)
+        stage.sendAnswer(acceptsFile: true)
         close(ends[1])
     }
 

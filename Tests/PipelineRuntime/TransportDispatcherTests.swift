@@ -80,7 +80,7 @@ import Testing
         #expect(route.sent.last == "2 slow")
     }
 
-    @Test func `a push with a last answer is not sent over the transport to which its device has moved`() {
+    @Test func `a push that got its last answer is not sent over the transport to which its device has moved`() {
         let routes = (old: RecordedRoute(room: 1), new: RecordedRoute(room: 1))
         let dispatcher = TransportDispatcher(routes: ["old": routes.old.route, "new": routes.new.route])
         dispatcher.append([push(1, "a", to: "old"), push(2, "b", to: "new")])
@@ -97,7 +97,7 @@ import Testing
         #expect(dispatcher.isIdle)
     }
 
-    @Test func `a push with a last answer needs no status query`() {
+    @Test func `a push that got its last answer needs no status query`() {
         let route = RecordedRoute(room: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a")])
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func `a provider that does not answer gets status queries at once and pushes only after some seconds`() {
-        let (route, clock) = (RecordedRoute(room: 2, isSilent: true), HandClock())
+        let (route, clock) = (RecordedRoute(room: 2, isSilent: true), ManualClock())
         let dispatcher = TransportDispatcher(routes: ["apns": route.route], monotonicNow: { clock.now.withLock { $0 } })
         dispatcher.append([push(1, "a")])
         dispatcher.dispatch()
@@ -165,16 +165,19 @@ import Testing
         #expect(route.sent == ["1 a"])
     }
 
-    @Test func `pushes that cannot be noted in the journal are sent later, in order`() {
+    @Test func `pushes that cannot be noted in the journal are sent later, those of one device in order`() {
         let route = RecordedRoute(room: 2)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a"), push(2, "a"), push(3, "b")])
         dispatcher.putBack(dispatcher.next())
         dispatcher.dispatch()
         #expect(route.sent.first == "1 a" && route.sent.count == 2)
+        dispatcher.answer(push(1, "a"))
+        dispatcher.dispatch()
+        #expect(route.sent.last == "2 a")
     }
 
-    @Test func `a push that is withdrawn before it is sent has the given answer`() {
+    @Test func `a push that is withdrawn before it is sent gets the answer of the withdrawal`() {
         let route = RecordedRoute(room: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a"), push(2, "b"), push(3, "c")])
@@ -195,6 +198,9 @@ import Testing
         dispatcher.collect([TransportAnswer(push(9, "a").id, .unregistered)], from: "apns")
         dispatcher.dispatch()
         #expect(route.sent.isEmpty)
+        _ = dispatcher.takeAnswers()
+        dispatcher.dispatch()
+        #expect(!route.sent.isEmpty)
     }
 
     @Test func `the last answer to a deferred push is taken only once`() {
@@ -244,7 +250,7 @@ import Testing
         #expect(dispatcher.takeAnswers().map(\.reason) == ["the pipeline has no transport gone"])
     }
 
-    @Test func `the stage takes no input while too many pushes of one app wait, unless other apps have pushes`() {
+    @Test func `the stage takes no input while too many pushes wait, and pushes of several apps have a higher limit`() {
         let dispatcher = TransportDispatcher(routes: ["apns": RecordedRoute(room: 1).route])
         dispatcher.append((1...4_097).map { push($0, "a", app: "one") })
         #expect(!dispatcher.hasRoom)
@@ -265,7 +271,7 @@ import Testing
     }
 }
 
-private final class HandClock: Sendable {
+private final class ManualClock: Sendable {
     let now = Mutex(ContinuousClock.now)
 }
 

@@ -31,18 +31,18 @@ import Testing
     }
 
     @Test(arguments: ["Link/LinkFrame.swift", "Door/Admission.swift", "Host/Health/HostHealth.swift"])
-    func `the wire protocol pages explain every frame and every member`(file: String) throws {
+    func `the wire protocol pages name the members that a file writes, and show its frames`(file: String) throws {
         let text = try String(contentsOf: Self.runtime.appending(path: file), encoding: .utf8)
         for member in text.matches(of: /append\((?:member: )?"([A-Za-z]+)"/) {
-            let isExplained = pages.contains("`\(member.1)`") || pages.contains("`\"\(member.1)\":")
-            #expect(isExplained, "the pages do not explain \(member.1)")
+            let isNamed = pages.contains("`\(member.1)`") || pages.contains("`\"\(member.1)\":")
+            #expect(isNamed, "the pages do not name \(member.1)")
         }
         for type in text.matches(of: /frame\("([a-z]+)"\)/) {
             #expect(pages.contains("{\"type\":\"\(type.1)\""), "the pages have no example of \(type.1)")
         }
     }
 
-    @Test func `the wire protocol pages name the limits`() {
+    @Test func `the wire protocol pages have the code's limits of bytes, depth, credit and silence`() {
         let limits = [
             DoorLimits.lineBytesMax, DoorLimits.modifyBytesMax, JSONLimits().depthMax, LinkServer.creditMin,
             EventLogLimits.eventBytesMax,

@@ -71,6 +71,7 @@ private struct Counting: Stage {
 
     private let fault: String
     private var count = 0
+    /// Also counts the matches. Only `eager` saves it in snapshots. So with `forgets` a restart begins at 0 again.
     private var unsavedCount = 0
     private var held: [(number: Int, due: Instant)] = []
     private var keepsWaking = false

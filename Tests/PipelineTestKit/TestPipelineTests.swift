@@ -65,7 +65,7 @@ import Testing
     @Test func `several pipelines can run at the same time`() async throws {
         try await withThrowingTaskGroup(of: [String].self) { group in
             // Under the thread sanitizer the threads of many pipelines wait for one lock of the Swift runtime.
-            for _ in 0..<(Sanitizer.isThread ? 2 : Tier.rounds(3, full: 6)) {
+            for _ in 0..<(Sanitizer.isThread ? 2 : Tier.value(3, full: 6)) {
                 group.addTask {
                     let belfry = try await TestPipeline.start(yaml: Self.yaml)
                     try await belfry.send(Self.device)

@@ -30,7 +30,7 @@ struct TransportCheckTests {
     }
 }
 
-/// A fault of a ``PagerTransport``, with the words of the check's report.
+/// A fault of a ``PagerTransport``, with words that the check's report must contain.
 enum Fault: String, CaseIterable, Sendable {
     case forgetsAnswer = "has no answer"
     case answersTwice = "has two answers"
@@ -40,8 +40,8 @@ enum Fault: String, CaseIterable, Sendable {
     case reversesOrder = " arrived before "
     case refuses = " is failed: no reason"
     case acceptsAnything = "'no JSON' is accepted, not failed"
-    case hangsOnEmptyWindow = "an empty window ends at once: deliver has not returned"
-    case answersEmptyWindow = "answers to an empty window"
+    case hangsOnEmptyBatch = "deliver returns at once for an empty batch: deliver has not returned"
+    case answersEmptyBatch = "answers to an empty batch"
     case hangsUnopened = "deliver answers before open: deliver has not returned"
     case hangsClosed = "deliver answers after it: deliver has not returned"
     case hangsClosing = "close may be called without open: close has not returned"
@@ -49,12 +49,12 @@ enum Fault: String, CaseIterable, Sendable {
     case hangsInFlight = "a deliver that is cancelled in flight ends soon: deliver has not returned"
     case hangsWhenClosed = "close ends deliveries in flight: deliver has not returned"
     case defersForEver = "stays deferred"
-    case sendsDeferredAnew = "sent with the same apns-id: push 8000 at device0 arrived "
+    case sendsDeferredAnew = "twice only if its answer says so: push 8000 at device0 arrived "
     case keepsFiles = "more open files"
     case staysInMemory = "a closed transport is still in memory"
 }
 
-/// The server: the pushes that arrived, and whether it accepts pushes now.
+/// The server: the pushes that arrived, and whether it is paused.
 private final class Pager: Sendable {
     private struct State {
         var arrivals: [String] = []
@@ -105,7 +105,8 @@ private final class PagerTransport: Transport {
 
     private let pager: Pager
     private let fault: Fault?
-    private let state = Mutex((isOpen: false, wasOpen: false, late: Set<String>()))
+    /// `deferred` has the IDs of pushes that arrived but were answered with `deferred`.
+    private let state = Mutex((isOpen: false, wasOpen: false, deferred: Set<String>()))
 
     init(_ settings: NoSettings, context: TransportContext) { (pager, fault) = (Pager(), nil) }
 
@@ -135,7 +136,7 @@ private final class PagerTransport: Transport {
         case .forgetsAnswer: return answers.dropLast()
         case .answersTwice: return answers + answers.prefix(1)
         case .answersForOthers: return answers + [TransportAnswer(.init(push: 1, device: "x"), .accepted)]
-        case .answersEmptyWindow:
+        case .answersEmptyBatch:
             return answers.isEmpty ? [TransportAnswer(.init(push: 1, device: "x"), .failed)] : answers
         default: return answers
         }
@@ -144,7 +145,7 @@ private final class PagerTransport: Transport {
     private func hang(_ pushes: [Delivery]) async {
         let (isOpen, wasOpen, _) = state.withLock { $0 }
         switch fault {
-        case .hangsOnEmptyWindow where pushes.isEmpty, .hangsUnopened where !wasOpen,
+        case .hangsOnEmptyBatch where pushes.isEmpty, .hangsUnopened where !wasOpen,
             .hangsClosed where !isOpen && wasOpen:
             await pager.stall()
         default: return
@@ -160,7 +161,7 @@ private final class PagerTransport: Transport {
         if pager.isPaused { return await wait(push, id) }
         if fault == .refuses { return TransportAnswer(push.id, .failed) }
         if fault == .defersForEver { return TransportAnswer(push.id, .deferred) }
-        if fault != .losesPushes, state.withLock({ $0.late.remove(id) }) == nil { pager.page(id) }
+        if fault != .losesPushes, state.withLock({ $0.deferred.remove(id) }) == nil { pager.page(id) }
         if fault == .sendsTwice { pager.page(id) }
         return TransportAnswer(push.id, .accepted)
     }
@@ -168,8 +169,8 @@ private final class PagerTransport: Transport {
     /// While the server is paused, a push arrives at its first delivery, and its answer is `deferred`. Returns nil if
     /// the task is cancelled.
     private func wait(_ push: Delivery, _ id: String) async -> TransportAnswer? {
-        if state.withLock({ $0.late.insert(id).inserted }) { pager.page(id) }
-        if fault == .sendsDeferredAnew { state.withLock { $0.late = [] } }
+        if state.withLock({ $0.deferred.insert(id).inserted }) { pager.page(id) }
+        if fault == .sendsDeferredAnew { state.withLock { $0.deferred = [] } }
         if fault == .hangsCancelled || fault == .hangsInFlight || fault == .hangsWhenClosed { await pager.stall() }
         return Task.isCancelled ? nil : TransportAnswer(push.id, .deferred)
     }

@@ -9,7 +9,9 @@ struct BadInputTests {
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [PredicateReader.Dialect.cloudKit, .extended])
-    func `a hundred kilobytes of any text are read or refused fast`(_ dialect: PredicateReader.Dialect) throws {
+    func `a hundred kilobytes of a repeated piece are read or refused within the time limit`(
+        _ dialect: PredicateReader.Dialect
+    ) throws {
         let room = PredicateLimits.textBytesMax
         for piece in [
             "(", "NOT ", "!", "a", "a == 1 AND ", "'", "\\'", "%@ ", "{", "1,", "a.b", "ä", "[", "a IN {1,2,3} AND ",
@@ -29,7 +31,7 @@ struct BadInputTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `ten thousand comparisons of one field are checked for contradictions fast`() throws {
+    func `thousands of comparisons of one field are checked for contradictions within the time limit`() throws {
         let lists = Array(repeating: "a IN {" + (0..<900).map { "\($0)" }.joined(separator: ",") + "}", count: 25)
         #expect(try PredicateReader().read(text: lists.joined(separator: " AND ")).warnings.isEmpty)
         let many = (0..<10_000).map { "a!=\($0 % 9)" }.joined(separator: "&&")
@@ -123,7 +125,9 @@ struct BadInputTests {
             ".fieldValue.value"
         ),
     ])
-    func `a wrong filter is refused with its path`(_ filter: String, _ code: String, _ path: String) throws {
+    func `a wrong filter is refused with the path of the mistake`(
+        _ filter: String, _ code: String, _ path: String
+    ) throws {
         let error = try #require(throws: PredicateError.self) { try RecordPredicate.filter("[\(filter)]") }
         #expect(error.code == code && error.path == "filterBy[0]" + path, "\(error)")
     }
@@ -131,7 +135,7 @@ struct BadInputTests {
     // MARK: Fuzzing
 
     @Test(arguments: Seeded.seeds)
-    func `valid predicates with a changed byte or piece do not crash`(seed: UInt64) throws {
+    func `a predicate with changed bytes is read and printed back, or refused with an offset`(seed: UInt64) throws {
         var random = RandomPredicates(seed)
         var (accepted, refused) = (0, 0)
         for _ in 0..<3000 {
@@ -167,7 +171,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `filters with any contents do not crash`(seed: UInt64) throws {
+    func `a filter with random members is read, or refused with its path`(seed: UInt64) throws {
         var random = Seeded(seed)
         let values = [
             "null", "true", "7", "1e400", "-0.5", "\"\"", "\"x\"", "[]", "[1,\"x\"]", "{}", #"{"value":1}"#,

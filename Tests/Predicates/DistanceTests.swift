@@ -6,12 +6,12 @@ struct DistanceTests {
     private static let berlin = (52.520008, 13.404954)
 
     @Test(arguments: [
-        // Along a meridian a degree is 2πR / 360.
+        // Along a meridian or the equator a degree is 2πR / 360.
         (0.0, 0.0, 1.0, 0.0, 111_195.08), (0, 179.5, 0, -179.5, 111_195.08), (90, 0, -90, 123, 20_015_114.4),
         // Berlin to Paris.
         (52.520008, 13.404954, 48.856613, 2.352222, 877_464), (10, 20, 10, 20, 0),
     ])
-    func `distances are great circles on the mean sphere`(
+    func `distances are measured along great circles of a sphere with the Earth's mean radius`(
         _ latitude: Double, _ longitude: Double, _ other: Double, _ otherLongitude: Double, _ metres: Double
     ) {
         let circle = Circle(latitude: latitude, longitude: longitude, radius: 0)
@@ -43,7 +43,7 @@ struct DistanceTests {
         }
     }
 
-    @Test func `only the centre has a distance of 0`() throws {
+    @Test func `the centre has a distance of exactly 0`() throws {
         let field = "distanceToLocation:fromLocation:(f, location(\(Self.berlin.0), \(Self.berlin.1)))"
         let centre = record(Self.berlin.0, Self.berlin.1)
         #expect(try RecordPredicate(text: "\(field) <= 0").matches(centre))

@@ -68,8 +68,9 @@ struct FilterByTests {
         ("9007199254740993", "9007199254740992.0", false), ("9007199254740992", "9007199254740992.0", true),
         ("9223372036854775807", "9223372036854775808", false), ("0", "-0.0", true),
     ])
-    func `whole numbers are equal only if all 64 bits are equal`(_ given: String, _ field: String, _ equal: Bool) throws
-    {
+    func `numbers are equal if and only if their exact values are equal`(
+        _ given: String, _ field: String, _ equal: Bool
+    ) throws {
         let predicate = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":\#(given)}}]"#)
         #expect(try predicate.matches(record(field)) == equal)
@@ -153,7 +154,7 @@ struct FilterByTests {
             "filterBy[0].fieldValue.value"
         ),
     ])
-    func `an error in a filter has its path`(_ filterBy: String, _ code: String, _ path: String) throws {
+    func `an error in a filter has the path of the mistake`(_ filterBy: String, _ code: String, _ path: String) throws {
         let error = try #require(throws: PredicateError.self) { try RecordPredicate.filter(filterBy) }
         #expect(error.code == code)
         #expect(error.path == path)

@@ -15,7 +15,7 @@ struct HostileTextTests {
         let reader = PredicateReader(dialect)
         var (accepted, refused, filtered) = (0, 0, 0)
         for _ in 0..<5000 {
-            let whole = draw.sum(4)
+            let whole = draw.disjunction(4)
             let text = draw.random.isOneIn(3) ? draw.broken(whole) : whole
             do {
                 let reading = try Self.read(text, reader)

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Predicates
 
-/// Comparisons of lists, and comparisons of different types, as in the manual's table.
+/// Comparisons of lists, and comparisons of different types, as in the table "Types decide before values" of the page
+/// Subscriptions.
 struct ListTests {
     private static func field(_ value: String, _ type: String) -> String {
         #"{"f":{"value":\#(value),"type":"\#(type)"}}"#

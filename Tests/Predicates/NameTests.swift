@@ -66,7 +66,7 @@ struct NameTests {
         (#""fieldName":"___createTime""#, "systemFieldName"), (#""systemFieldName":"title""#, "fieldName"),
         (#""fieldName":"größe""#, "a letter first"),
     ])
-    func `filterBy refuses a name of the wrong kind and says which kind it is`(_ name: String, _ word: String)
+    func `filterBy refuses a wrong name and says what is right`(_ name: String, _ word: String)
         throws
     {
         let filter = #"[{"comparator":"EQUALS",\#(name),"fieldValue":{"value":1}}]"#

@@ -15,8 +15,8 @@ struct NowTests {
     func `now() is the time of the change`(_ text: String, _ holds: [Int64], _ fails: [Int64]) throws {
         for predicate in [try RecordPredicate(text: text), try readBackFromFilter(text)] {
             for offset in holds + fails {
-                let isHeld = try withJSON(record("\(Self.now + offset)")) { predicate.matches($0, now: Self.now) }
-                #expect(isHeld == holds.contains(offset), "\(offset)")
+                let matches = try withJSON(record("\(Self.now + offset)")) { predicate.matches($0, now: Self.now) }
+                #expect(matches == holds.contains(offset), "\(offset)")
             }
             #expect(try withJSON(record("\(Self.now)")) { !predicate.matches($0) }, "no time is known")
             #expect(try withJSON(record("\"text\"")) { !predicate.matches($0, now: Self.now) })

@@ -49,7 +49,7 @@ struct PrintingTests {
         ("self CONTAINS 'The Cats, the DOGS'", "self CONTAINS 'cats dogs'"),
         ("ALL tokenize('a1 b1', 'Cdl') IN allTokens", "self TOKENMATCHES[cdl] 'a1 b1'"),
     ])
-    func `a predicate prints as one form of text`(_ text: String, _ printed: String) throws {
+    func `a predicate is printed in the standard form`(_ text: String, _ printed: String) throws {
         #expect(try RecordPredicate(text: text).text == printed)
     }
 

@@ -31,7 +31,7 @@ struct PropertyTests {
 }
 
 struct LayoutTests {
-    @Test func `a field value has the size of two words, and a clause of five at most`() {
+    @Test func `a field value takes 16 bytes, and a clause at most 40`() {
         #expect(MemoryLayout<FieldValue>.stride == 16)
         #expect(MemoryLayout<Clause>.stride <= 40)
     }

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import Predicates
 
-/// Draws typed predicates, and records for them.
+/// Draws random predicates as ``RecordPredicate``s, not as texts, and draws records for them.
 struct RandomPredicates {
     var random: Seeded
 

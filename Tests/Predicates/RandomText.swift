@@ -7,13 +7,14 @@ struct RandomText {
 
     init(_ seed: UInt64, isExtended: Bool) { (random, self.isExtended) = (Seeded(seed), isExtended) }
 
-    mutating func sum(_ depth: Int) -> String {
-        var text = product(depth)
-        while isExtended, random.isOneIn(3) { text += one(" OR ", "||", " or ") + product(depth) }
+    /// Terms joined by AND and, in the extended dialect, OR.
+    mutating func disjunction(_ depth: Int) -> String {
+        var text = conjunction(depth)
+        while isExtended, random.isOneIn(3) { text += one(" OR ", "||", " or ") + conjunction(depth) }
         return text
     }
 
-    private mutating func product(_ depth: Int) -> String {
+    private mutating func conjunction(_ depth: Int) -> String {
         var text = term(depth)
         while random.isOneIn(3) { text += one(" AND ", " && ", "\nand\t") + term(depth) }
         return text
@@ -22,7 +23,7 @@ struct RandomText {
     private mutating func term(_ depth: Int) -> String {
         switch random.below(10) {
         case 0: return one("NOT ", "!", "not NOT ", "! !") + term(depth)
-        case 1 where depth > 0, 2 where depth > 0: return "(" + space + sum(depth - 1) + space + ")"
+        case 1 where depth > 0, 2 where depth > 0: return "(" + space + disjunction(depth - 1) + space + ")"
         case 3: return one("TRUEPREDICATE", "FALSEPREDICATE", "truepredicate")
         default: return comparison()
         }

@@ -38,15 +38,14 @@ struct TextTests {
         #expect(try !RecordPredicate(text: "f == 1 AND falsepredicate").matches(record("1")))
     }
 
-    @Test func `text and filterBy give equal predicates if case does not matter`() throws {
+    @Test func `text and filterBy give equal predicates if no value is a string`() throws {
         let text = try RecordPredicate(text: "stars >= 3 AND NOT stars > 5")
         let filter = try RecordPredicate.filter(
             """
             [{"comparator":"GREATER_THAN_OR_EQUALS","fieldName":"stars","fieldValue":{"value":3}},
              {"comparator":"LESS_THAN_OR_EQUALS","fieldName":"stars","fieldValue":{"value":5}}]
             """)
-        #expect(text.clauses.map(\.comparator) == filter.clauses.map(\.comparator))
-        #expect(text.clauses.map(\.values) == filter.clauses.map(\.values))
+        #expect(text == filter)
     }
 
     @Test(arguments: [
@@ -124,7 +123,7 @@ struct TextLimitTests {
         try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }.code
     }
 
-    @Test func `a text at a limit is accepted, and a text just beyond it is refused`() throws {
+    @Test func `a text at a limit is accepted and a text just beyond it is refused, and NOT has no limit`() throws {
         let depth = { String(repeating: "(", count: $0) + "a==1" + String(repeating: ")", count: $0) }
         #expect(throws: Never.self) { try RecordPredicate(text: depth(128)) }
         #expect(try code(depth(129)) == "predicate.limit")

@@ -16,9 +16,9 @@ struct WarningTests {
         ("distanceToLocation:fromLocation:(a, location(1, 2)) < 0", 54),
         ("0 > distanceToLocation:fromLocation:(a, location(1, 2))", 0),
     ])
-    func `a predicate that can never be true is accepted with a warning at its position`(_ text: String, _ offset: Int)
-        throws
-    {
+    func `a predicate that can never be true is accepted with a warning at the contradiction`(
+        _ text: String, _ offset: Int
+    ) throws {
         let warnings = try PredicateReader().read(text: text).warnings
         let first = try #require(warnings.first)
         #expect(

@@ -60,8 +60,8 @@ struct FileTests {
         #expect(try RecordStore(path: path, log: testLog).applied.sequence == 0)
     }
 
-    /// Damages every third page, one for each try. No call crashes, and each error asks for a rebuild.
-    @Test func `a damaged page gives an error that asks for a rebuild`() throws {
+    /// Damages every third page, a single page each time. Some damage stays unnoticed.
+    @Test func `damage to a page causes no crash, and its error asks for a rebuild`() throws {
         try fillStore()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         var errors = 0

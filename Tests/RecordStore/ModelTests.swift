@@ -8,8 +8,8 @@ import Time
 /// Compares stores with ``StoreModel`` on random histories.
 struct ModelTests {
     @Test(arguments: Seeded.seeds)
-    func `every read returns what the model contains, in every database`(seed: UInt64) throws {
-        for round in 0..<UInt64(Tier.rounds(4, full: 30)) {
+    func `zones, records, links, subscriptions and devices are those of the model`(seed: UInt64) throws {
+        for round in 0..<UInt64(Tier.value(4, full: 30)) {
             let (test, model) = try storeAndModel(seed &+ round &* 7_919, events: 150)
             try check(test.store, model)
             try test.finish()
@@ -136,7 +136,7 @@ struct RebuildTests {
     func `a rebuilt store equals a store that followed the log with maintenance and repeated batches`(
         seed: UInt64
     ) throws {
-        for round in 0..<UInt64(Tier.rounds(3, full: 20)) {
+        for round in 0..<UInt64(Tier.value(3, full: 20)) {
             var random = Seeded(seed &+ round &* 104_729)
             let batches = batches(lines(random.next(), 200), &random)
             let (followed, rebuilt) = (try TestStore(), try TestStore())
@@ -158,7 +158,7 @@ struct RebuildTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `applying a history again from any cut changes nothing`(seed: UInt64) throws {
+    func `applying a history again, from any event on, changes nothing`(seed: UInt64) throws {
         let lines = lines(seed, 40)
         let test = try TestStore()
         try test.apply(lines, milliseconds: 5)

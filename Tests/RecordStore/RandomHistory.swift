@@ -14,7 +14,9 @@ enum RandomChange: Sendable {
         /// The names of the referenced records, which are in the same zone.
         var targets: [String] = []
         var assets: [String] = []
+        /// The user of the save's origin; nil for a save without an origin.
         var user: String?
+        /// The device of the save's origin.
         var device: String?
     }
 

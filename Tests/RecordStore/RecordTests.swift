@@ -32,7 +32,7 @@ struct RecordTests {
         #expect(try record(test).changeTag == ChangeTag(sequence: 42))
     }
 
-    @Test func `desired keys leave other fields out, and numbers may be strings`() throws {
+    @Test func `desired keys leave other fields out, and numbers can be written as strings`() throws {
         let test = try TestStore()
         try test.apply([Line.save("a", Self.fields)])
         let record = try record(test)
@@ -104,13 +104,13 @@ struct RecordTests {
     }
 }
 
-struct LinkTests {
+struct RecordLinkTests {
     private func reference(_ name: String, _ action: String = "DELETE_SELF", zone: String? = nil) -> String {
         let zone = zone.map { #","zoneID":{"zoneName":"\#($0)"}"# } ?? ""
         return #"{"r":{"value":{"recordName":"\#(name)","action":"\#(action)"\#(zone)},"type":"REFERENCE"}}"#
     }
 
-    @Test func `the records to delete after their target are those with DELETE_SELF, until they are deleted`() throws {
+    @Test func `only DELETE_SELF makes a record depend on its target, until the record is deleted`() throws {
         let test = try TestStore()
         try test.apply([
             Line.save("t"), Line.save("a", reference("t")), Line.save("b", reference("t", "NONE")),
@@ -130,7 +130,7 @@ struct LinkTests {
         #expect(try test.store.recordsWithBrokenReferences().isEmpty)
     }
 
-    @Test func `the delete of a zone leaves records of other zones without their targets`() throws {
+    @Test func `the delete of a zone breaks references from other zones to its records`() throws {
         let test = try TestStore()
         try test.apply([
             Line.save("t", zone: "Z"), Line.save("t", zone: "Z2"), Line.save("a", reference("t", zone: "Z")),

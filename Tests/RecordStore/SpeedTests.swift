@@ -24,7 +24,8 @@ import Time
         print("apply beside indexes: \(try clock.measure { try update(test, 20_000) } / 20_000) an event")
     }
 
-    /// A few fields of about 300 bytes; `city` has a thousand values, `half` two, `stars` many.
+    /// The event of a record with about 300 bytes of fields. `city` has a thousand different values, `half` two, `few`
+    /// 40 and `stars` a million.
     private static func line(_ number: Int) -> String {
         var random = Seeded(UInt64(number))
         let fields =

@@ -5,7 +5,9 @@ import CloudKitModel
 /// The content of a store after a history, in plain dictionaries.
 struct StoreModel {
     struct Record: Hashable {
+        /// The sequence of the event that created the record.
         var made: UInt64
+        /// The sequence of the newest save or delete.
         var sequence: UInt64
         var created: RecordStamp
         var modified: RecordStamp
@@ -23,7 +25,9 @@ struct StoreModel {
     }
 
     struct Zone {
+        /// The sequence of the event that created the zone.
         var made: UInt64
+        /// The sequence of the zone's newest change.
         var changed: UInt64
         var records: [String: Record] = [:]
     }

@@ -13,6 +13,7 @@ final class TestStore {
     let folder: Folder
     let store: RecordStore
     let writer: RecordWriter
+    /// The sequence of the next event.
     private(set) var next: UInt64 = 1
 
     init(_ folder: Folder, _ name: String = "records.sqlite", _ limits: SearchLimits = SearchLimits()) throws {

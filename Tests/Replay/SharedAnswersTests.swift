@@ -4,8 +4,8 @@ import Testing
 
 /// The answers that the variant of a what-if gets, derived from the recorded stage's answers.
 @Suite struct SharedAnswersTests {
-    /// A transport may answer "in flight" and "accepted" in one batch. The recorded stage then gets both answers before
-    /// the variant hands out its push.
+    /// The recorded stage gets the answers "in flight" and "accepted". The variant hands out its push between these two
+    /// answers or, as when both answers came in one batch, after them.
     @Test(arguments: [false, true])
     func `the variant gets the final answer to a push that was in flight`(variantPushesBetween: Bool) throws {
         let recorded = ScriptedAnswers()

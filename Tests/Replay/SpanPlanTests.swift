@@ -33,7 +33,7 @@ import Testing
         var replayed = 2
         while whole.moveToNextSpan() { replayed += 1 }
         #expect(replayed == 5 && startPosition(of: whole) == 4)
-        #expect(startPosition(of: plan.next()) == 7, "half of three spans, rounded up, without the current one")
+        #expect(startPosition(of: plan.next()) == 7, "half of the two spans after the current one")
         #expect(half.moveToNextSpan() && startPosition(of: half) == 6 && !half.moveToNextSpan())
         #expect(plan.next() == nil)
     }

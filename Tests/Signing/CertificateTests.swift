@@ -30,7 +30,7 @@ import Testing
         #expect(certificate.pem == Samples.certificate)
     }
 
-    @Test func `a certificate whose signature names another algorithm than its contents is not valid`() throws {
+    @Test func `a certificate that names two different signature algorithms does not count as issued`() throws {
         let text = Samples.certificate.replacing("gqhkjOPQQDAgNIADBFAiAslx", with: "gqhkjOPQQDAwNIADBFAiAslx")
         let certificate = try Certificate(pem: text)
         #expect(!certificate.isIssued(by: certificate))
@@ -44,7 +44,7 @@ import Testing
         #expect(try Certificate(pem: text + lines).der == certificate.der)
     }
 
-    @Test func `a certificate is issued by an authority with the same name and key`() throws {
+    @Test func `a certificate is issued by an authority only if both the name and the key fit`() throws {
         let (key, other) = (PrivateKey(), PrivateKey())
         let authority = try Self.draft("authority", for: key).signed(by: key)
         #expect(authority.isIssued(by: authority) && authority.hasPublicKey(key.publicKey))

@@ -53,7 +53,7 @@ import Testing
         #expect(throws: SigningError.self) { try PrivateKey(pem: text) }
     }
 
-    @Test func `a key whose text ends too early is an error`() {
+    @Test func `a key with missing or extra bytes is an error`() {
         for length in 0..<Samples.one.count {
             #expect(throws: SigningError.self, "\(length)") { try PrivateKey(pem: String(Samples.one.prefix(length))) }
         }
@@ -77,8 +77,8 @@ import Testing
         #expect(throws: SigningError.self) { try PrivateKey(pem: Samples.sec1(padded)) }
     }
 
-    /// In place of the public key, the key in SEC 1 has nothing, an empty bit string, a bit string that does not end at
-    /// a whole byte, or a NULL.
+    /// The element for the public key is empty, holds an empty bit string or a bit string that does not end at a whole
+    /// byte, or is replaced by a NULL.
     @Test(arguments: [[0xa1, 0x00], [0xa1, 0x02, 0x03, 0x00], [0xa1, 0x04, 0x03, 0x02, 0x01, 0x02], [0x05, 0x00]])
     func `a key with malformed bytes after its number is an error`(rest: [UInt8]) {
         let content: [UInt8] = [2, 1, 1, 4, 32] + [UInt8](repeating: 1, count: 32) + rest

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `bytes that are not a point of the curve are rejected`() throws {
+    @Test func `bytes that are not exactly one key with a point of the curve are rejected`() throws {
         let der = try PublicKey(pem: Self.pem).der
         for length in 0..<der.count {
             #expect(throws: SigningError.self, "\(length)") { try PublicKey(der: Array(der.prefix(length))) }

@@ -5,22 +5,23 @@ import Testing
 
 /// Simulates whole pipelines with random faults. No fault may lose, double or change an event.
 ///
-/// The seed of the run is the seed of its first world. To repeat one world, start a run with the seed of this world.
+/// The seed of the run is the seed of its first world. To repeat one world, set `BELFRY_SEED` to its
+/// seed.
 @Suite(.serialized) struct Simulation {
     private static func seeds(_ ordinary: Int, full: Int) -> Range<UInt64> {
-        Seeded.ofThisRun..<Seeded.ofThisRun + UInt64(Tier.rounds(ordinary, full: full))
+        Seeded.ofThisRun..<Seeded.ofThisRun + UInt64(Tier.value(ordinary, full: full))
     }
 
     @Test func `no simulated world loses, doubles or changes an event`() throws {
         let context = try HostContext()
         let seeds = Self.seeds(24, full: 1_000)
         let (faults, begun) = (FaultCounts(), ContinuousClock.now)
-        var folds: [String: Int] = [:]
+        var comparedStates: [String: Int] = [:]
         for seed in seeds {
             let world = try World(seed: seed, context: context)
             let problems = try world.run()
             faults.add(world.faults)
-            folds.merge(world.folds, uniquingKeysWith: +)
+            comparedStates.merge(world.comparedStates, uniquingKeysWith: +)
             world.end()
             guard problems.isEmpty else {
                 Issue.record("the world of seed \(seed):\n\(problems.joined(separator: "\n"))")
@@ -28,8 +29,8 @@ import Testing
             }
         }
         print("\(seeds.count) worlds from seed \(seeds.lowerBound) in \(ContinuousClock.now - begun): \(faults.text)")
-        print("states compared with the logs: \(folds.sorted { $0.key < $1.key })")
-        #expect(folds.count == 5, "states were compared only of \(folds.keys.sorted())")
+        print("states compared with the logs: \(comparedStates.sorted { $0.key < $1.key })")
+        #expect(comparedStates.count == 5, "states were compared only of \(comparedStates.keys.sorted())")
         guard Tier.current == .full else { return }
         for fault in Fault.allCases { #expect(faults[fault] > 0, "\(fault.rawValue) has never happened") }
     }
@@ -43,7 +44,7 @@ import Testing
         #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
     }
 
-    @Test func `the tools replay a simulated world without a difference`() async throws {
+    @Test func `replay and what-if find no difference in the logs of a simulated world`() async throws {
         let context = try HostContext()
         for seed in Self.seeds(10, full: 40) {
             let world = try World(seed: seed, context: context)

@@ -6,7 +6,7 @@ package final class Folder: Sendable {
     private let isRemovedWithObject: Bool
 
     /// The folder in which tests make folders: `TMPDIR`. In the ordinary check, `deploy/test` sets it to a folder in
-    /// memory.
+    /// memory if enough memory is free.
     package static let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
 
     package init(in parent: String = Folder.parent) throws {

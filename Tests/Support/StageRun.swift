@@ -109,7 +109,7 @@ package struct StageRun<S: Stage> {
     }
 }
 
-/// The outputs, snapshots and state of a stage for the remaining lines of a history.
+/// The outputs, snapshots and state of a stage for the lines of a history after the cut: see ``StageRun``'s `split`.
 package struct StageRecord: Equatable {
     /// The outputs for each line, and the outputs at the end.
     package var outputs: [[String]] = []
@@ -122,7 +122,7 @@ package struct StageRecord: Equatable {
     package func difference(from other: StageRecord) -> String? {
         if let step = outputs.indices.first(where: { outputs[$0] != other.outputs[$0] }) {
             let (one, two) = (outputs[step].joined(separator: " "), other.outputs[step].joined(separator: " "))
-            return "outputs of line \(step): \(one) | \(two)"
+            return "outputs \(step) after the cut: \(one) | \(two)"
         }
         if let place = snapshots.indices.first(where: { snapshots[$0] != other.snapshots[$0] }) {
             return "snapshot \(place): \(snapshots[place].count) and \(other.snapshots[place].count) bytes"
@@ -171,8 +171,8 @@ package struct DamageReport: Equatable {
     /// Accepted snapshots that end early.
     package var prefixesAccepted = 0
     /// Accepted snapshots with one changed byte.
-    package var changesAccepted = 0
-    package var changesRefused = 0
+    package var changedBytesAccepted = 0
+    package var changedBytesRefused = 0
 }
 
 extension StageRun {
@@ -182,18 +182,18 @@ extension StageRun {
     /// In a long snapshot, the ordinary check uses only every tenth position. The seed selects the first position.
     package func damageReport(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
         let whole = snapshot
-        let step = Tier.rounds(whole.count < 500 ? 1 : 10, full: 1)
+        let step = Tier.value(whole.count < 500 ? 1 : 10, full: 1)
         let places = stride(from: Int(Seeded.ofThisRun % UInt64(step)), to: whole.count, by: step)
         var report = DamageReport()
         for count in places where try accepts(Array(whole[..<count]), fresh, history) { report.prefixesAccepted += 1 }
         for index in places {
-            for change in StageRun.changes(of: whole[index]) {
+            for byte in StageRun.damagedBytes(from: whole[index]) {
                 var bytes = whole
-                bytes[index] = change
+                bytes[index] = byte
                 if try accepts(bytes, fresh, history) {
-                    report.changesAccepted += 1
+                    report.changedBytesAccepted += 1
                 } else {
-                    report.changesRefused += 1
+                    report.changedBytesRefused += 1
                 }
             }
         }
@@ -212,10 +212,10 @@ extension StageRun {
     }
 
     /// The byte with each bit flipped, and values that often reveal wrong bounds and signs.
-    private static func changes(of byte: UInt8) -> Set<UInt8> {
-        var changes = Set((0..<8).map { byte ^ 1 << $0 })
-        changes.formUnion([0, 1, 0x7F, 0x80, 0xFF, byte &+ 1, byte &- 1, UInt8(ascii: "\""), UInt8(ascii: "}")])
-        changes.remove(byte)
-        return changes
+    private static func damagedBytes(from byte: UInt8) -> Set<UInt8> {
+        var damaged = Set((0..<8).map { byte ^ 1 << $0 })
+        damaged.formUnion([0, 1, 0x7F, 0x80, 0xFF, byte &+ 1, byte &- 1, UInt8(ascii: "\""), UInt8(ascii: "}")])
+        damaged.remove(byte)
+        return damaged
     }
 }

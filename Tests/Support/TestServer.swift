@@ -14,7 +14,7 @@ package final class TestServer: Sendable {
         case status(Int, headers: [String: String] = [:], body: String = "")
         /// Closes the connection without an answer.
         case drop
-        /// Does not answer until the client closes the connection.
+        /// Never answers, and leaves the connection open until the client closes it.
         case silence
         /// Sends a status and the beginning of a body, and then nothing until the client closes the connection.
         case unfinished(Int)

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Which tests run: the tests of the ordinary check, which is for every change, or all tests.
+/// Which tests run: the tests of the ordinary check, which is for every change of the code, or all tests.
 ///
 /// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the cost of a test
 /// of the ordinary tier; `deploy/test` fails a test that costs more.
@@ -11,8 +11,8 @@ package enum Tier: String, Sendable {
     /// The tier in `BELFRY_TIER`, or the ordinary tier.
     package static let current = getenv("BELFRY_TIER").flatMap { Tier(rawValue: String(cString: $0)) } ?? .ordinary
 
-    /// The number of rounds of a test: few in the ordinary check, more in the full check.
-    package static func rounds(_ ordinary: Int, full: Int) -> Int { current == .full ? full : ordinary }
+    /// The first value in the ordinary check, the second in the full check. An example is a number of rounds.
+    package static func value(_ ordinary: Int, full: Int) -> Int { current == .full ? full : ordinary }
 
     /// All cases in the full check. In the ordinary check, one case that the seed of the run selects.
     package static func some<Case>(of cases: [Case]) -> [Case] {
@@ -29,7 +29,7 @@ extension Trait where Self == ConditionTrait {
 package enum Cost: String, Sendable {
     /// Programs that the test starts, including the stages that `belfry up` starts.
     case processes
-    /// Simulated worlds.
+    /// Simulated pipelines: the `World` of SimulationTests.
     case worlds
     /// Processes that the test kills.
     case kills

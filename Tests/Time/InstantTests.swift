@@ -31,7 +31,7 @@ import Time
         "2026-03-01T00:00:00+01:00Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:00+00:01",
         "9999-12-31T23:59:59-00:01", "12026-03-01T00:00:00Z", "-2026-03-01T00:00:00Z", "２026-03-01T00:00:00Z",
     ])
-    func `invalid RFC 3339 texts are refused`(text: String) {
+    func `texts that are not RFC 3339, or beyond the limits of an instant, are refused`(text: String) {
         #expect(Instant(rfc3339: text) == nil)
     }
 
@@ -41,7 +41,7 @@ import Time
             (951_827_696_789_000, "2000-02-29T12:34:56.789Z"), (253_402_300_799_999_999, "9999-12-31T23:59:59.999999Z"),
             (-1, "1969-12-31T23:59:59.999999Z"),
         ] as [(Int64, String)])
-    func `an instant is written in UTC with the shortest fraction`(microseconds: Int64, text: String) {
+    func `an instant is written in UTC, with no, three or six digits of fraction`(microseconds: Int64, text: String) {
         #expect(Instant(microseconds: microseconds).rfc3339 == text)
     }
 
@@ -63,7 +63,7 @@ import Time
         }
     }
 
-    @Test func `an instant plus a duration stays in the range of RFC 3339`() {
+    @Test func `an instant plus a duration stays between the epoch and the distant future`() {
         let moment = Instant(microseconds: 1_000_000)
         #expect(moment.advanced(by: .milliseconds(1500)) == Instant(microseconds: 2_500_000))
         #expect(moment.advanced(by: .nanoseconds(1999)) == Instant(microseconds: 1_000_001))

@@ -21,7 +21,7 @@ import Testing
         #expect(Set(pairs.map { LogIdentity(seed: $0, name: $1) }).count == pairs.count)
     }
 
-    @Test func `any UUID is read and written in lower case`() {
+    @Test func `a UUID is read in upper or lower case, and written in lower case`() {
         let text = "01234567-89aB-CDEF-0123-456789abcdef"
         #expect(LogIdentity(uuid: text) == LogIdentity(high: 0x0123_4567_89AB_CDEF, low: 0x0123_4567_89AB_CDEF))
         #expect(LogIdentity(uuid: text)?.description == text.lowercased())
@@ -59,7 +59,7 @@ import Testing
         #expect(seen.count == 4 * 5000 * 5)
     }
 
-    @Test func `changing one bit of the position changes half of the identifier's bits`() {
+    @Test func `changing one bit of the position changes half of the identifier's bits on average`() {
         let identity = LogIdentity(seed: "mix", name: "well")
         var changed = 0
         for bit in 0..<64 {

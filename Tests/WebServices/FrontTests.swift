@@ -14,7 +14,7 @@ struct FrontTests {
 
     // MARK: Encryption
 
-    @Test(.enabled(if: TestCertificates.isPossible, "needs openssl"))
+    @Test(.enabled(if: TestCertificates.isPossible, "needs \(Python.program) and openssl"))
     func `with a certificate, clients choose HTTP 2 or HTTP 1, and a reload replaces the certificate`() async throws {
         let certificates = try TestCertificates()
         try certificates.make(commonName: "one")
@@ -60,7 +60,7 @@ struct FrontTests {
         return try GatewaySettings(of: file, path: "web.yaml")
     }
 
-    @Test func `of the gateway's settings, a reload may change only the certificate`() throws {
+    @Test func `of the gateway's settings, a reload may change only the paths of the certificate and its key`() throws {
         let standard = try Self.settings("{}")
         for change in [
             "listen: 127.0.0.1:7491", "store: elsewhere", "keys: other.json", "courier: http://127.0.0.1:7480",
@@ -135,7 +135,7 @@ struct FrontTests {
             let url = try #require(upload["tokens.0.url"])
             let ticket = try #require(url.split(separator: "/").last)
             #expect(try await rig.send("POST", "/assets/\(ticket)", Data("picture".utf8)).status == 200)
-            let text = try await Self.lines(4, of: path)
+            let text = try await Self.text(of: path, lineCount: 4)
             #expect(
                 !text.contains(ticket) && !text.contains("secret-key") && !text.contains("ckWebAuthToken"), "\(text)")
             let lines = try text.split(separator: "\n").map { try JSONSerialization.jsonObject(with: Data($0.utf8)) }
@@ -149,7 +149,7 @@ struct FrontTests {
 
             try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
             _ = try await rig.modify("create", "n2")
-            #expect(try await Self.lines(1, of: path).contains("records/modify"), "the file was rotated")
+            #expect(try await Self.text(of: path, lineCount: 1).contains("records/modify"), "the file was rotated")
         }
     }
 
@@ -166,8 +166,9 @@ struct FrontTests {
         }
     }
 
-    /// The text of a file as soon as it has `count` lines. Empty if the file still has fewer lines after 10 seconds.
-    private static func lines(_ count: Int, of path: String) async throws -> String {
+    /// The text of a file as soon as it has `count` lines or more. Empty if the file still has fewer lines after 10
+    /// seconds.
+    private static func text(of path: String, lineCount count: Int) async throws -> String {
         for _ in 0..<1_000 {
             if let text = try? String(contentsOfFile: path, encoding: .utf8),
                 text.split(separator: "\n").count >= count

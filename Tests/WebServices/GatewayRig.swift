@@ -131,8 +131,8 @@ final class GatewayRig: Sendable {
         let text: String
         let headers: [String: String]
 
-        /// The value at a path such as `records.0.recordName`. Nil if the path has no value. Numbers and Booleans are
-        /// returned as strings.
+        /// The value at a path such as `records.0.recordName`. Nil if the path has no value. A number is returned as a
+        /// string, and so is a Boolean: `1` for true, `0` for false.
         subscript(path: String) -> String? {
             var value: Any?
             do { value = try JSONSerialization.jsonObject(with: Data(text.utf8)) } catch { return nil }

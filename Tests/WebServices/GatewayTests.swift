@@ -33,8 +33,8 @@ struct GatewayTests {
                 #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Work"}}}]}"#)
             let first = try await rig.modify("create", "n1", zone: "Work")
             _ = try await rig.modify("create", "n2", zone: "Work")
-            let changes = #""zoneID":{"zoneName":"Work"}"#
-            let all = try await rig.post("private/changes/zone", #"{"zones":[{\#(changes)}]}"#)
+            let zone = #""zoneID":{"zoneName":"Work"}"#
+            let all = try await rig.post("private/changes/zone", #"{"zones":[{\#(zone)}]}"#)
             #expect(
                 all["zones.0.records.0.recordName"] == "n1" && all["zones.0.records.1.recordName"] == "n2", "\(all)")
             #expect(all["zones.0.moreComing"] == "0")
@@ -42,7 +42,7 @@ struct GatewayTests {
             let tag = try #require(first["records.0.recordChangeTag"])
             let deleted = try await rig.modify("delete", "n1", tag: tag, fields: nil, zone: "Work")
             #expect(deleted["records.0.deleted"] == "1", "\(deleted)")
-            let after = try await rig.post("private/records/changes", #"{\#(changes),"syncToken":"\#(token)"}"#)
+            let after = try await rig.post("private/records/changes", #"{\#(zone),"syncToken":"\#(token)"}"#)
             #expect(after.count("records") == 1 && after["records.0.deleted"] == "1", "\(after)")
             let zones = try await rig.post("private/changes/database")
             #expect(zones.count("zones") == 1 && zones["zones.0.zoneID.zoneName"] == "Work", "\(zones)")
@@ -162,7 +162,7 @@ struct GatewayTests {
 
     // MARK: Who may do what
 
-    @Test func `requests for another user's zones or records do not show that user's data`() async throws {
+    @Test func `requests for another user's zones or records neither show nor delete that user's data`() async throws {
         try await GatewayRig.with { rig in
             let zone = #"{"zoneName":"Secret","ownerRecordName":"_alice"}"#
             try await rig.post(
@@ -354,7 +354,7 @@ struct GatewayTests {
 
     private static func block(_ semaphore: DispatchSemaphore) { semaphore.wait() }
 
-    @Test func `the answer to a request that is refused as a whole has the reason at each operation`() async throws {
+    @Test func `an operation whose command ingest refuses as a whole has the reason in the answer`() async throws {
         try await GatewayRig.with { rig in
             let refused = try await rig.post(
                 "private/records/modify",

@@ -6,7 +6,8 @@ import Testing
 struct ReadBarrierTests {
     private let barrier = ReadBarrier {}
 
-    private func read() async -> Task<Bool, Never> {
+    /// Starts a read. Returns once the read waits.
+    private func beginRead() async -> Task<Bool, Never> {
         let barrier = barrier
         let task = Task { await barrier.pass(until: .now + .seconds(60)) }
         while barrier.count == 0 { await Task.yield() }
@@ -14,7 +15,7 @@ struct ReadBarrierTests {
     }
 
     @Test func `a read passes when the store has all events that the log had after the read began`() async {
-        let task = await read()
+        let task = await beginRead()
         #expect(barrier.beginQuestion())
         barrier.handleAnswer(last: 5)
         barrier.applied(through: 4)
@@ -26,7 +27,7 @@ struct ReadBarrierTests {
     @Test func `an answer to an earlier question does not let a read pass`() async {
         barrier.applied(through: 9)
         #expect(!barrier.beginQuestion())
-        let task = await read()
+        let task = await beginRead()
         barrier.handleAnswer(last: 9)
         #expect(barrier.count == 1)
         #expect(barrier.beginQuestion())
@@ -34,8 +35,8 @@ struct ReadBarrierTests {
         #expect(await task.value)
     }
 
-    @Test func `a read that waits too long is refused, also while ingest is silent`() async {
-        let task = await read()
+    @Test func `a read that waits too long is refused while ingest is silent`() async {
+        let task = await beginRead()
         barrier.expire(at: .now)
         #expect(barrier.count == 1)
         barrier.expire(at: .now + .seconds(61))
@@ -43,7 +44,7 @@ struct ReadBarrierTests {
     }
 
     @Test func `a closed barrier lets no read pass`() async {
-        let task = await read()
+        let task = await beginRead()
         barrier.close()
         #expect(await task.value == false)
         #expect(await barrier.pass(until: .now + .seconds(60)) == false)

@@ -33,7 +33,7 @@ import Testing
         #expect(try pair.connected.next() == [ascii("to a")])
     }
 
-    @Test func `a message is reused and its frames are read in place`() throws {
+    @Test func `one message object serves for many sends and receives`() throws {
         let pair = try Pair()
         let message = ZMQMultipart()
         for round in 1...40 {
@@ -48,11 +48,13 @@ import Testing
 
     @Test func `raw bytes are sent as they are and frames can be written in place`() throws {
         let pair = try Pair()
-        let result = try [1, 2, 3].withUnsafeBytes { bytes in
+        let numbers = [1, 2, 3]
+        let raw = numbers.withUnsafeBytes { Array($0) }
+        let result = try numbers.withUnsafeBytes { bytes in
             try pair.bound.send([UnsafeRawBufferPointer(rebasing: bytes[0..<1]), bytes])
         }
         #expect(result == .sent)
-        #expect(try pair.connected.next().map(\.count) == [1, 3 * MemoryLayout<Int>.size])
+        #expect(try pair.connected.next() == [[raw[0]], raw])
         let message = ZMQMultipart()
         try message.append(count: 100) { $0.initializeMemory(as: UInt8.self, repeating: 9) }
         #expect(message.byteCount == 100)
@@ -101,7 +103,7 @@ import Testing
         #expect(try pair.bound.next().count == 2)
     }
 
-    @Test func `a message of too many frames is cut to its first frames, and the next one is read`() throws {
+    @Test func `a message of too many frames is cut to its first frames, and the next message is read`() throws {
         let pair = try Pair(.tcp, .router, .dealer, connected: ZMQSocketOptions().with { $0.routingID = ascii("a") })
         _ = try pair.connected.send([[UInt8]](repeating: [1], count: 10_000))
         _ = try pair.connected.send([[2]])

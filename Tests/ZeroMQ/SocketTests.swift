@@ -24,14 +24,14 @@ import Testing
         ("nonsense", EINVAL), ("tcp://127.0.0.1", EINVAL), ("bogus://x", EPROTONOSUPPORT), ("tcp://*:1\0", EINVAL),
         ("ipc://" + String(repeating: "x", count: 300), ENAMETOOLONG), ("ipc:///no/such/directory/s", ENOENT),
         ("tcp://192.0.2.1:9", EADDRNOTAVAIL), ("tcp://nosuchinterface:9", ENODEV), ("", EINVAL),
-    ]) func `a wrong endpoint is an error with a hint`(endpoint: String, code: Int32) throws {
+    ]) func `a wrong endpoint is an error that names the endpoint`(endpoint: String, code: Int32) throws {
         let socket = try ZMQSocket(ZMQContext(), .router)
         let error = try #require(throws: ZMQError.self) { try socket.bind(endpoint) }
         #expect(error.code == code)
         #expect(error.description.hasPrefix("ZeroMQ: bind \(endpoint): "))
     }
 
-    @Test func `endpoints can be released`() throws {
+    @Test func `an endpoint can be released once`() throws {
         let pair = try Pair(.tcp)
         let endpoint = pair.bound.lastEndpoint
         try pair.connected.disconnect(endpoint)

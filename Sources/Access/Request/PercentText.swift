@@ -2,8 +2,7 @@
 enum PercentText {
     /// The decoded text; nil if an escape is not two hexadecimal digits, or the result is not UTF-8.
     ///
-    /// A plus sign stays a plus sign, because Base64 contains plus signs, and no value of a path or a credential
-    /// contains a space.
+    /// A plus sign stays a plus sign, because Base64 contains plus signs. A space is written as `%20`.
     static func decoded(_ text: Substring) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var (bytes, rest) = ([UInt8](), text.utf8[...])

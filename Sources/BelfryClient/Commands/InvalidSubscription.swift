@@ -1,7 +1,7 @@
 import CloudKitModel
 import Predicates
 
-/// Why a subscription cannot be saved.
+/// Why a subscription cannot be saved or deleted.
 ///
 /// CloudKit raises an exception for some of these mistakes; its server rejects the others.
 public struct InvalidSubscription: Error, Hashable, Sendable {
@@ -19,7 +19,7 @@ extension InvalidSubscription: CustomStringConvertible {
 }
 
 extension InvalidSubscription {
-    /// Paths in a subscription dictionary and their properties. The first matching prefix counts.
+    /// Beginnings of paths in a command, and the property that each stands for. The first one that matches counts.
     private static let properties = [
         ("subscription.subscriptionType", "databaseScope"), ("subscription.firesOn", "querySubscriptionOptions"),
         ("subscription.query.arguments", "predicate.arguments"), ("subscription.query.", ""),

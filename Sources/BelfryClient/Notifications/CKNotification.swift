@@ -42,7 +42,8 @@ open class CKNotification: NSObject, RemoteNotification {
     open var subscriptionOwnerUserRecordID: CKRecord.ID? { content.ownerRecordID }
     /// The ID of the subscription. Belfry's payloads always have it.
     open var subscriptionID: CKSubscription.ID? { content.subscriptionID }
-    /// Whether data was left out because the payload would have been too long.
+    /// Whether data was left out: because the payload would have been too long, or because a payload cannot contain
+    /// values of the field's type.
     open var isPruned: Bool { content.isPruned }
 
     /// The text of the alert.

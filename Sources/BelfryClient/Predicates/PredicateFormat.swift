@@ -10,8 +10,8 @@ extension NSPredicate: PredicateFormat {}
 extension PredicateFormat where Self == NSPredicate {
     /// Makes a predicate for a ``CKQuerySubscription`` from text in CKQuery's syntax.
     ///
-    /// The text is checked when the subscription is saved (``InvalidSubscription``). `evaluate(with:)` accepts a
-    /// dictionary of field values, `[String: Any]`.
+    /// This initializer does not check the text. ``BelfryUser/command(saving:in:isStrict:)`` does, and throws
+    /// ``InvalidSubscription``. `evaluate(with:)` accepts a dictionary of field values, `[String: Any]`.
     ///
     /// - Parameters:
     ///   - format: The text, with `%K` for a field's name, `%@` for a value, and `%d`, `%f` and so on for a number.

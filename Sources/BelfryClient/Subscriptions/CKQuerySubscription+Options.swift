@@ -20,7 +20,7 @@ extension CKQuerySubscription {
 }
 
 extension CKQuerySubscription.Options {
-    private static let reasons: [(word: StaticString, option: CKQuerySubscription.Options)] = [
+    private static let firesOnWords: [(word: StaticString, option: CKQuerySubscription.Options)] = [
         ("create", .firesOnRecordCreation), ("update", .firesOnRecordUpdate), ("delete", .firesOnRecordDeletion),
     ]
 
@@ -29,12 +29,12 @@ extension CKQuerySubscription.Options {
         self = json["firesOnce"]?.bool == true ? .firesOnce : []
         guard let firesOn = json["firesOn"] else { return }
         for word in firesOn.elements {
-            for (text, option) in Self.reasons where word.equals(text) { insert(option) }
+            for (text, option) in Self.firesOnWords where word.equals(text) { insert(option) }
         }
     }
 
     func writeMembers(into buffer: inout ByteBuffer) {
-        let words = Self.reasons.filter { contains($0.option) }.map { "\"\($0.word)\"" }
+        let words = Self.firesOnWords.filter { contains($0.option) }.map { "\"\($0.word)\"" }
         buffer.append(",\"firesOn\":[")
         buffer.append(raw: words.joined(separator: ","))
         buffer.append("]")

@@ -4,7 +4,7 @@ import Foundation
 open class CKQuerySubscription: CKSubscription {
     /// The type of the watched records.
     open var recordType: CKRecord.RecordType { form.recordType ?? "" }
-    /// The changes that fire the subscription.
+    /// The changes that fire the subscription, and whether it fires once.
     open var querySubscriptionOptions: Options { form.options }
     /// The zone of the watched records; nil for all zones.
     open var zoneID: CKRecordZone.ID? {

@@ -60,8 +60,8 @@ extension SubscriptionForm {
     }
 }
 
-/// Passes a form to ``CKSubscription/init(coder:)``. If the form had an internal initializer of its own, subclasses in
-/// other modules would not inherit the convenience initializers.
+/// Passes a form to ``CKSubscription/init(coder:)``. If `CKSubscription` had an internal initializer that takes a form,
+/// subclasses in other modules would not inherit the convenience initializers.
 final class FormCoder: NSCoder {
     let form: SubscriptionForm
 

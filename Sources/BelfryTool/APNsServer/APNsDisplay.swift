@@ -70,7 +70,7 @@ extension APNsDisplay {
         _ notice: Notice, _ token: String, _ app: String, _ fate: String, _ replaced: String?
     ) -> String {
         let head = painter.dim("\(token.short)  \(app.printable)")
-        guard ["shown", "replaced"].contains(fate) else { return "\(head)\n    (\(fate): the device is offline)" }
+        guard ["shown", "replaced"].contains(fate) else { return "\(head)\n    (\(fate): the device was offline)" }
         var lines = notice.isBackground ? ["(background)"] : []
         lines += [notice.title, notice.subtitle].compactMap(\.self).map { painter.bold($0.printable) }
         lines += [notice.body?.printable, notice.extras].compactMap(\.self)

@@ -10,8 +10,8 @@ struct APNsServerCommand: AsyncParsableCommand {
         discussion: """
             The server makes keys and certificates for tests in --data, keeps them there, and prints on standard error the \
             settings that a pipeline needs. It checks requests as APNs does: provider token, headers, topic, device, payload. \
-            On a terminal it prints a line for each request; in a pipe, or with --json, it prints NDJSON, also for the events \
-            of connections.
+            On a terminal it prints a line for each request and each event of a connection; in a pipe, or with --json, it \
+            prints NDJSON.
 
               belfry apns-server
               belfry apns-server --show device
@@ -66,7 +66,7 @@ struct APNsServerCommand: AsyncParsableCommand {
               {"drop":"connections"}
 
             Exit codes: 64 usage, 65 invalid line in a file, 66 no such file, 69 port in use, 74 cannot write a file, 78 \
-            invalid key.
+            invalid key or certificate.
             """)
 
     @Option(help: "The port to listen on; 0 for any free port.")
@@ -119,7 +119,7 @@ struct APNsServerCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Even in a pipe, print a line for each request (requests) or what a device shows (device), not NDJSON.
+            Even in a pipe, print a line for each request and event (requests) or what a device shows (device), not NDJSON.
             """)
     var show: APNsDisplay.Form?
 

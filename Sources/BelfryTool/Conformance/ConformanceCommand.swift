@@ -11,12 +11,12 @@ import PipelineTestKit
 struct ConformanceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conformance",
-        abstract: "Checks whether a stage or a plugin program follows the rules of the plugin contract.",
+        abstract: "Checks whether a stage or a plugin program follows the rules for stages.",
         discussion: """
             Feeds events of all types in Belfry's logs to the stage or program, in several ways, and reports the result \
             for each rule. A stage is named by its kind; everything else is a program with its arguments, which is \
-            started about ten times. Text that the program prints goes to standard error. Exits with 0 if every rule \
-            is followed, otherwise with 1.
+            started about fifteen times. Text that the program prints goes to standard error. Exits with 0 if every \
+            rule is followed, otherwise with 1.
 
               belfry conformance /usr/bin/python3 Pipelines/plugins/quiet_types.py Draft
               belfry conformance --directory plugins -- python3 filter.py --json

@@ -5,9 +5,9 @@ struct JSONOption: ParsableArguments {
     @Flag(help: "Print JSON even on a terminal.")
     var json = false
 
-    var isWanted: Bool { json || !StandardOutput.isTerminal }
+    var isJSON: Bool { json || !StandardOutput.isTerminal }
 
     func print(_ text: @autoclosure () -> [String], json: @autoclosure () -> [String]) throws {
-        for line in isWanted ? json() : text() { try StandardOutput.write(line: line) }
+        for line in isJSON ? json() : text() { try StandardOutput.write(line: line) }
     }
 }

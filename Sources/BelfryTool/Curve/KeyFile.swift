@@ -31,7 +31,7 @@ struct KeyFile {
         let pair = try CurveKeyPair.generate()
         do throws(AtomicTextFileError) { try AtomicTextFile.make(path, holding: pair.secretKey.z85 + "\n") } catch {
             if case .failed(_, _, EEXIST) = error {
-                throw ToolFailure(.cannotCreate, "\(path) exists already, and keys are never overwritten")
+                throw ToolFailure(.cannotCreate, "\(path) exists already; it was not changed")
             }
             throw ToolFailure(.cannotCreate, error.description)
         }

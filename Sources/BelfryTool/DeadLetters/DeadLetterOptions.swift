@@ -15,7 +15,7 @@ struct DeadLetterOptions: ParsableArguments {
     @Option(help: "Only reasons with this text, regardless of case, such as BadTopic; or only this HTTP status.")
     var reason: [String] = []
 
-    @Option(help: "Only pushes for this user, or events about the user's records.")
+    @Option(help: "Only pushes and events for this user, or events about the user's records.")
     var user: [String] = []
 
     @Option(help: "Only this device.")
@@ -29,7 +29,7 @@ struct DeadLetterOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: "Begin with this change (a sequence of the source's log), time (RFC 3339), or time before its end (-10m)."
+        help: "Begin with this change (a sequence of the changes log), time (RFC 3339), or time before its end (-10m)."
     )
     var from: LogPosition?
 

@@ -75,7 +75,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let text = DeadLetterListText(found: try source.find(options.filter), limit: limit)
-        if output.isWanted {
+        if output.isJSON {
             try text.json { try StandardOutput.write(line: $0) }
         } else {
             for line in text.lines { try StandardOutput.write(line: line) }

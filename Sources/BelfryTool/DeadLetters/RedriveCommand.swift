@@ -12,8 +12,8 @@ struct RedriveCommand: AsyncParsableCommand {
             Shows what would be sent, to whom, and what is obsolete. It sends nothing unless you give --yes. A push \
             goes to its device only, under a new apns-id and without a badge that a newer push has set (as a \
             push.redrive through ingest). A command that a stage rejected (a change, subscription, device or badge) goes \
-            through ingest as a new command. Letters are sent in the order of `belfry dead-letters`, the oldest of each log \
-            first, and at most --limit letters in one run.
+            through ingest as a new command. Letters are sent in the order of the stages, the oldest of each log first, \
+            and at most --limit letters in one run.
 
             Obsolete letters are left out:
 
@@ -37,9 +37,9 @@ struct RedriveCommand: AsyncParsableCommand {
               belfry dead-letters redrive Pipelines/quickstart.yaml --device alice-phone --include superseded --yes
               belfry dead-letters redrive out --json | jq -c 'select(.type == "redrive").command'
 
-            Exits with 0 if no letter is left to redrive, with 1 if letters are left and --yes is missing, with 65 if \
-            ingest refused a letter, with 69 if ingest does not answer. In a pipe, or with --json, it prints an object for \
-            each letter, then a summary: type (redrive with its command, left_out, refused, summary).
+            Exits with 0 if letters were sent or there is none to redrive, with 1 if letters can be redriven and --yes is \
+            missing, with 65 if a letter was refused, with 69 if ingest does not answer. In a pipe, or with --json, it \
+            prints an object for each letter, then a summary: type (redrive with its command, left_out, refused, summary).
             """)
 
     @OptionGroup var source: DeadLetterLogsOptions
@@ -51,7 +51,7 @@ struct RedriveCommand: AsyncParsableCommand {
         help: "Redrive these obsolete letters too: redriven, expired, superseded or device.registered_anew.")
     var include: [Obsolescence] = []
 
-    @Option(parsing: .unconditional, help: "Redrive at most this many letters, the oldest.")
+    @Option(parsing: .unconditional, help: "Redrive at most this many letters, the first in the order of sending.")
     var limit = 1_000
 
     @Flag(help: "Send them.")
@@ -84,7 +84,7 @@ struct RedriveCommand: AsyncParsableCommand {
         let plan = RedrivePlan(try source.find(options.filter, including: include), limit: limit)
         let commands = RedriveCommands(folder: plan.found.logs.folder, now: source.now ?? .wall())
         var text = RedriveText(plan: plan, content: commands.content)
-        let isForPeople = !output.isWanted
+        let isForPeople = !output.isJSON
         if isForPeople { try write(text.preview()) }
         if yes, plan.redrivableCount > 0 { text.sent = try await send(plan, commands) }
         if isForPeople {

@@ -28,7 +28,7 @@ struct APNsDoctorCommand: AsyncParsableCommand {
         guard !routes.isEmpty else {
             throw ToolFailure(.configuration, "\(pipeline) has no APNs transport (use: apns)")
         }
-        var report = DoctorReport(isJSON: output.isWanted, isColoured: StandardOutput.isTerminal)
+        var report = DoctorReport(isJSON: output.isJSON, isColoured: StandardOutput.isTerminal)
         for route in routes { try report.print(await Self.findings(route), of: "apns") }
         try report.end()
     }

@@ -53,7 +53,7 @@ struct DataCheck: DoctorCheck {
         return Finding(
             free < errorBytes ? .error : .warning, "data.low", "\(folder): only \(byteText(free)) are free",
             fix:
-                "free some space, or keep logs for a shorter time with log: { retention: { bytes: … } }; when the disk is "
+                "free some space, or limit the size of the logs with log: { retention: { bytes: … } }; when the disk is "
                 + "full, stages stop accepting input until there is space", details)
     }
 

@@ -57,8 +57,8 @@ struct HealthCheck: DoctorCheck {
                 "if the key in the pipeline file is new, reload the stage (SIGHUP); otherwise correct the key in the file"
         }
         return Finding(
-            .error, "health.refused", "\(plan.stage) is running but rejects the doctor's key: \(refusal)", fix: fix,
-            ["stage": .text(plan.stage)])
+            .error, "health.refused", "\(plan.stage) is running but refuses the doctor's connection: \(refusal)",
+            fix: fix, ["stage": .text(plan.stage)])
     }
 
     /// The problem of a stage; nil if the stage runs without a problem.

@@ -12,7 +12,7 @@ struct LogsCheck: DoctorCheck {
 
     static let clockFix =
         "if the clock is wrong, correct it (`timedatectl`); if the log's time is wrong, do nothing: the stages keep working "
-        + "(the manual, Guarantees: Time goes on)"
+        + "(the manual, Guarantees: The recorded time never goes back)"
 
     func findings(in target: DoctorTarget) throws -> [Finding] {
         guard let place = target.logsPath else { return [] }
@@ -129,7 +129,7 @@ extension LogsCheck {
         let newest = log.events > lettersMax ? "of the newest \(lettersMax.grouped): " : ""
         return Finding(
             .warning, "log.dead_letters",
-            "\(log.name): \(log.events.of("event")) set aside, the newest \(log.lastNow?.rfc3339 ?? "-") (\(newest)\(most))",
+            "\(log.name): \(log.events.of("dead letter")), the newest \(log.lastNow?.rfc3339 ?? "-") (\(newest)\(most))",
             fix:
                 "`belfry dead-letters` lists and redrives them; log: { retention: { deadLetters: … } } removes old ones",
             [

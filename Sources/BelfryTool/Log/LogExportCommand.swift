@@ -13,7 +13,7 @@ struct LogExportCommand: ParsableCommand {
             each log, segment, batch and event, and for each change of a stage's settings. An incomplete last batch is left \
             out. The last line, {"end":...}, shows that the export is complete.
 
-            Device tokens are masked: a token is replaced by digits of its SHA-256, which are the same in every export. \
+            Device tokens are masked: a token is replaced by digits of a SHA-256 hash, which are the same in every export. \
             Nobody can compute a random token from these digits. Names and the contents of records are not masked; \
             `belfry trace ID --export` replaces those too. Logs contain no secrets of the pipeline file.
 

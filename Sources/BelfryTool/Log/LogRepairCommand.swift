@@ -16,7 +16,7 @@ struct LogRepairCommand: ParsableCommand {
             otherwise, or with --json, one JSON object.
 
             The repaired log ends before the damage. Later events are lost too, since sequences have no gaps. The \
-            output names the stages that have already processed lost events.
+            output names the logs of the stages that have already processed lost events.
 
               belfry log repair changes -p Pipelines/quickstart.yaml
               belfry log repair out/changes --yes
@@ -87,7 +87,7 @@ enum RepairText {
         let files = plan.derivedFiles.joined(separator: ", ")
         return
             "\(plan.name): sequences \(plan.keptThrough + 1) to \(known) are lost, according to \(files); restore them from a "
-            + "copy if you have one, otherwise the log continues without them, and \(files) is removed"
+            + "copy if you have one, otherwise the log continues without them, and a repair removes \(files)"
     }
 
     private static func loss(_ plan: RepairPlan, isDone: Bool) -> [String] {
@@ -103,7 +103,7 @@ enum RepairText {
         }
         let settings = plan.settingsLost > 0 ? ["  \(plan.settingsLost.of("change")) of the stage's settings"] : []
         return [
-            "\(start): \(range), of them \(plan.eventsLost.of("readable event")), \(byteText(plan.bytesLost))"
+            "\(start): \(range) (\(plan.eventsLost.of("readable event")), \(byteText(plan.bytesLost)))"
         ]
             + files + settings + derived + consumers
     }

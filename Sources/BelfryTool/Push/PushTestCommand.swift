@@ -52,7 +52,7 @@ struct PushTestCommand: AsyncParsableCommand {
         let checked = try CheckedPipeline(path: pipeline)
         let device = try target.device(in: checked, at: pipeline)
         let route = try TransportRoute.find(device.transport, in: checked)
-        let push = TestPush(device, payload: try text())
+        let push = TestPush(device, payload: try payloadBytes())
         let transport = try Registry.builtIns.transport(route.binding, folder: route.folder) {
             try StandardOutput.write(line: $0)
         }
@@ -86,15 +86,15 @@ struct PushTestCommand: AsyncParsableCommand {
         return APNsProbe.remedy(status: answer.status, reason: answer.reason ?? "")
     }
 
-    private func text() throws -> [UInt8] {
+    private func payloadBytes() throws -> [UInt8] {
         guard let payload else {
-            var text = ByteBuffer()
-            text.append(silent ? "{\"aps\":{\"content-available\":1}}" : "{\"aps\":{\"alert\":")
+            var json = ByteBuffer()
+            json.append(silent ? "{\"aps\":{\"content-available\":1}}" : "{\"aps\":{\"alert\":")
             if !silent {
-                text.appendJSON(alert)
-                text.append(",\"sound\":\"default\"}}")
+                json.appendJSON(alert)
+                json.append(",\"sound\":\"default\"}}")
             }
-            return Array(text.bytes)
+            return Array(json.bytes)
         }
         guard let bytes = FileManager.default.contents(atPath: payload) else {
             let reason = access(payload, R_OK) == 0 ? "it is not a file" : String(cString: strerror(errno))

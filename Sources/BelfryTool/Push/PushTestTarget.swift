@@ -20,7 +20,7 @@ struct PushTestTarget: ParsableArguments {
     @Option(help: "With --token: development or production.")
     var environment = "development"
 
-    @Option(help: "With --token: the app's topic (default: the topic of the container, if it has only one).")
+    @Option(help: "With --token: the app's topic (default: the topic of the container's first app).")
     var topic: String?
 
     @Option(help: "With --token: the transport, as the pipeline file names it.")
@@ -75,7 +75,7 @@ struct TestDevice {
         user: String, device: String, in pipeline: String, _ kinds: [String: any Transport.Type]
     ) throws -> TestDevice {
         let logs = try logs(of: pipeline)
-        let log = logs.log(of: logs.path[0])
+        let log = logs.log(of: logs.stages[0])
         let histories = try DeviceHistory.all(
             in: log, user: ExactText(user), device: ExactText(device), IndexFinder())
         guard let last = histories.last?.entries.last(where: { $0.isAccepted(by: kinds) }) else {

@@ -31,8 +31,9 @@ struct ReplayCommand: AsyncParsableCommand {
             and the input event) and exits with 1. Without a terminal it prints one JSON object. Exits with 65 if logs are \
             damaged, with 66 if nothing was compared. The logs are not changed.
 
-            Nothing is sent, unless --to names a transport of the pipeline and you give --really-send. Then all pushes up to \
-            the first difference are sent again, and it also exits with 1 if the transport refuses one.
+            Nothing is sent, unless --to names a transport of the pipeline and you give --really-send. Then all pushes \
+            are sent again, up to the batch with the stage's first difference. Replay then also exits with 1 unless the \
+            transport accepts all of them.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions

@@ -43,7 +43,7 @@ struct ReplayReport {
     var lines: [String] {
         switch verdict {
         case .nothing: ["compared 0 events"]
-        case .recalled: ["recalled"]
+        case .recalled: ["read back, not compared"]
         case .identical, .different: difference.map(ReplayReport.lines) ?? ["identical"]
         }
     }
@@ -65,7 +65,7 @@ struct ReplayReport {
         switch cause {
         case .event(let log, let sequence, let text):
             ["  input:    log \(log), sequence \(sequence)\(text.map { ": \($0.withoutControls)" } ?? "")"]
-        case .wake(let now): ["  input:    none, a deadline at \(now.rfc3339)"]
+        case .wake(let now): ["  input:    no event, but a deadline or an answer at \(now.rfc3339)"]
         case .unknown: []
         }
     }

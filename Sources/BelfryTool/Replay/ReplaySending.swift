@@ -7,18 +7,18 @@ import Time
 
 /// Sends the pushes of a replayed stage again, through a transport of the pipeline.
 ///
-/// The replay sends the pushes in windows, and waits for the answers to each window. The stages still get the recorded
-/// answers.
+/// The replay sends at most 256 pushes at a time, and waits for their answers before it sends more. The stages still
+/// get the recorded answers.
 final class ReplaySending: ReplayWatch {
     let route: TransportRoute
     private let transport: any Transport
     private let pace: ReplayPace
     private let focus: ReplayFocus?
-    private let windows = AsyncStream.makeStream(of: [Delivery].self)
+    private let groups = AsyncStream.makeStream(of: [Delivery].self)
     private let answered = DispatchSemaphore(value: 0)
     private let tally: Mutex<SentPushes>
 
-    private static let windowMax = 256
+    private static let groupMax = 256
 
     init(_ route: TransportRoute, _ transport: any Transport, speed: Double?, only focus: ReplayFocus?) {
         (self.route, self.transport, self.focus) = (route, transport, focus)
@@ -34,9 +34,9 @@ final class ReplaySending: ReplayWatch {
             ...]
         if !rest.isEmpty { pace.wait(until: now) }
         while !rest.isEmpty {
-            windows.continuation.yield(Array(rest.prefix(ReplaySending.windowMax)))
+            groups.continuation.yield(Array(rest.prefix(ReplaySending.groupMax)))
             answered.wait()
-            rest = rest.dropFirst(ReplaySending.windowMax)
+            rest = rest.dropFirst(ReplaySending.groupMax)
         }
     }
 
@@ -49,11 +49,11 @@ final class ReplaySending: ReplayWatch {
         async let delivering: Void = deliver()
         do {
             let result = try await replay()
-            windows.continuation.finish()
+            groups.continuation.finish()
             await delivering
             return result
         } catch {
-            windows.continuation.finish()
+            groups.continuation.finish()
             await delivering
             for line in sent.lines { StandardError.write(line) }
             throw error
@@ -61,8 +61,8 @@ final class ReplaySending: ReplayWatch {
     }
 
     private func deliver() async {
-        for await window in windows.stream {
-            let answers = await transport.deliver(window)
+        for await group in groups.stream {
+            let answers = await transport.deliver(group)
             tally.withLock { $0.add(answers) }
             answered.signal()
         }
@@ -98,7 +98,7 @@ struct SentPushes: Sendable {
     var areAllAccepted: Bool { refused + deferred == 0 }
 
     /// The text for the progress line.
-    var text: String { "\(accepted.grouped) sent, \(refused.grouped) refused\(deferredText)" }
+    var text: String { "\(accepted.grouped) accepted, \(refused.grouped) refused\(deferredText)" }
 
     private var deferredText: String { deferred > 0 ? ", \(deferred.grouped) deferred" : "" }
 
@@ -107,7 +107,7 @@ struct SentPushes: Sendable {
         let counted = reasons.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }
         let shown = counted.prefix(SentPushes.reasonsMax)
         return [
-            "\(transport): \((accepted + refused + deferred).of("push")) really sent; \(accepted.grouped) accepted, "
+            "\(transport): \((accepted + refused + deferred).of("push")) given to it; \(accepted.grouped) accepted, "
                 + "\(refused.grouped) refused\(deferredText)"
         ]
             + shown.map { "  \($0.value.grouped) × \($0.key.printable)" }

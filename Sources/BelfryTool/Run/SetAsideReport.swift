@@ -12,7 +12,7 @@ struct SetAsideReport {
     private var lines: [String] = []
 
     private static let linesMax = 20
-    private static let eventMax = 200
+    private static let eventCharactersMax = 200
 
     private let logs: TraceLogs
     /// The stages that are programs, by the names of their logs.
@@ -47,7 +47,8 @@ struct SetAsideReport {
         let author = programs[event.log].map { " (from the program of \($0))" } ?? ""
         let what = isOutput ? "" : " set aside event \(event.sequence) of \(event.log.printable)\(author)"
         let reason = (path.isEmpty ? "" : path + ": ") + text(.reason)
-        let shown = shownEvent.count > Self.eventMax ? shownEvent.prefix(Self.eventMax) + "…" : shownEvent
+        let limit = Self.eventCharactersMax
+        let shown = shownEvent.count > limit ? shownEvent.prefix(limit) + "…" : shownEvent
         lines.append("\(place)\(text(.stage))\(what): \(reason) (\(text(.code))): \(shown)")
     }
 

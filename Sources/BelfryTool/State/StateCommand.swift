@@ -19,8 +19,8 @@ struct StateCommand: ParsableCommand {
 
             subscriptions are match's subscriptions; devices are deliver's devices; pending are the notifications that \
             coalesce holds back, and the pushes that deliver will send again; badges are payload's counters; records \
-            are the newest records in ingest. A number for --at is a sequence of the source's log: the state just \
-            after that event.
+            are ingest's records with their last known fields. A number for --at is a sequence of the source's log: the \
+            state just after that event.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions
@@ -49,7 +49,7 @@ struct StateCommand: ParsableCommand {
             let names = states.names.isEmpty ? "none" : states.names.joined(separator: ", ")
             throw ToolFailure(.usage, "no stage of \(place.pipeline) has a state '\(state)'; available: \(names)")
         }
-        let table = try StateTable(text, user: user, needsRows: !output.isWanted)
+        let table = try StateTable(text, user: user, needsRows: !output.isJSON)
         try output.print(table.rows, json: table.lines)
     }
 
@@ -59,7 +59,8 @@ struct StateCommand: ParsableCommand {
         let changes = recorded.stages[0].log
         guard changes.ends(before: position) else { return position }
         StandardError.write(
-            "\(changes.name) ends at \(changes.lastSequence), before \(position.text); this is the state at its end")
+            "\(changes.name) ends at \(changes.lastSequence), before \(position.text); this is the state at the end of all logs"
+        )
         return .end
     }
 }

@@ -102,6 +102,6 @@ extension StoreFolder {
 extension JSONOption {
     /// - Parameter verb: The words before the path of the store, such as `rebuilt`. JSON does not contain them.
     fileprivate func print(_ summary: StoreSummary, after verb: String) throws {
-        try StandardOutput.write(line: isWanted ? summary.json : "\(verb) \(summary.text)")
+        try StandardOutput.write(line: isJSON ? summary.json : "\(verb) \(summary.text)")
     }
 }

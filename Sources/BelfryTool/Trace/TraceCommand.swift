@@ -9,8 +9,9 @@ struct TraceCommand: ParsableCommand {
         abstract: "Shows what caused an event and what it led to, in all logs.",
         discussion: """
             ID is one of: a change's sequence (17), an event's log and sequence (changes:17, matches:5, outcomes:3), a \
-            record's name, a notification's ID, an apns-id, or a device's name. It is looked up as each of these. If there \
-            are several results, they are listed, the newest first.
+            record's name, a notification's ID, an apns-id, or a device's name. A sequence that exists is traced at once. \
+            Any other ID is looked up as each of the other kinds. If there are several results, they are listed, the \
+            newest first.
 
             Prints a tree on a terminal: each event with its log and sequence, its time, and the time since its cause. \
             Otherwise, or with --json, prints one JSON object. Exits with 1 if nothing is found.

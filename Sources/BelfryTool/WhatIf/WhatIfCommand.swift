@@ -11,8 +11,9 @@ struct WhatIfCommand: AsyncParsableCommand {
         commandName: "whatif",
         abstract: "Shows what other settings or subscriptions would have pushed.",
         discussion: """
-            Runs the recorded pipeline and a changed one side by side, and compares their pushes. Two pushes are the same if \
-            they have the same notification, user, subscription and device. Nothing is written or sent.
+            Runs the recorded pipeline and a changed one side by side, and compares their pushes. Each push of one \
+            pipeline is compared with the push of the other that has the same notification, user, subscription and \
+            device. Nothing is written or sent.
 
               belfry whatif Pipelines/quickstart.yaml --set coalesce.window=5s
               belfry whatif Pipelines/quickstart.yaml --pipeline-b new.yaml --logs out

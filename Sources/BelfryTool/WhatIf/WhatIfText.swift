@@ -13,10 +13,10 @@ struct WhatIfText {
 
     private var summary: String {
         let changed =
-            report.changed > 0 ? ["~ \(report.changed.of("payload")) changed\(detail(report.categories))"] : []
+            report.changed > 0 ? ["~ \(report.changed.of("push")) changed\(detail(report.categories))"] : []
         let counts = [
             report.added > 0 ? "+ \(report.added.of("push"))" : nil,
-            report.removed > 0 ? "− \(report.removed.grouped)" : nil,
+            report.removed > 0 ? "− \(report.removed.of("push"))" : nil,
         ]
         return (counts.compactMap { $0 } + changed).joined(separator: ", ")
     }

@@ -46,7 +46,9 @@ struct APIBench: Sendable {
             }
             let probe = try StageProbe(processes.plans[0], processes.context, timeout: .seconds(10))
             try fill(port: port, in: folder)
-            return try Request.allCases.dropFirst().map { try check($0, port: port, in: folder, probe, processes) }
+            return try Request.allCases.dropFirst().map {
+                try measureAndCheck($0, port: port, in: folder, probe, processes)
+            }
         }
         return [constant] + results
     }
@@ -77,7 +79,7 @@ struct APIBench: Sendable {
     }
 
     /// Measures a request, and checks that its operations are in the log.
-    private func check(
+    private func measureAndCheck(
         _ request: Request, port: Int, in folder: String, _ probe: StageProbe, _ processes: StageProcesses
     ) throws -> Result {
         let before = try last(probe)

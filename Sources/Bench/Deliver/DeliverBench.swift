@@ -10,8 +10,8 @@ struct DeliverBench: Sendable {
     let count: Int
     let interruption: Interruption
 
-    /// The number of pushes in one call of the transport, about as many as the deliver stage hands out at once.
-    private static let window = 1_000
+    /// The number of pushes in one call of the transport.
+    private static let pushesPerCall = 1_000
 
     struct Result: Sendable {
         let connections: Int
@@ -40,7 +40,7 @@ struct DeliverBench: Sendable {
         let server = try DeliverBenchServer(streams: streams, in: folder)
         let transport = try transport(to: server, connections)
         try await transport.open()
-        let pushes = DeliverBenchPushes(window: Self.window)
+        let pushes = DeliverBenchPushes(count: Self.pushesPerCall)
         try await warm(transport, pushes)
         let load = DeliverBenchPushes.load(to: server, connections: connections, streams: streams, in: folder)
         result.h2load = try load.run(requests: count).perSecond
@@ -72,23 +72,23 @@ struct DeliverBench: Sendable {
     }
 
     private func warm(_ transport: any Transport, _ pushes: DeliverBenchPushes) async throws {
-        for _ in 0..<3 { try check(await transport.deliver(pushes.window)) }
+        for _ in 0..<3 { try check(await transport.deliver(pushes.all)) }
     }
 
     private func send(
         _ transport: any Transport, _ pushes: DeliverBenchPushes, into result: inout Result
     ) async throws {
-        let windows = max(10, count / Self.window)
+        let calls = max(10, count / Self.pushesPerCall)
         let before = try ProcessUse.own()
         var tenth = before
         let began = ContinuousClock.now
-        for number in 0..<windows {
-            try check(await transport.deliver(pushes.window))
-            if number == windows / 10 { tenth = try ProcessUse.own() }
+        for number in 0..<calls {
+            try check(await transport.deliver(pushes.all))
+            if number + 1 == calls / 10 { tenth = try ProcessUse.own() }
         }
         let seconds = (ContinuousClock.now - began) / .seconds(1)
         let after = try ProcessUse.own()
-        let sent = Double(windows * Self.window)
+        let sent = Double(calls * Self.pushesPerCall)
         result.perSecond = sent / seconds
         result.cpuMicroseconds = (after.seconds - before.seconds) / sent * 1e6
         result.bytesAtFirstTenth = Double(tenth.residentBytes)
@@ -112,13 +112,13 @@ struct DeliverBenchPushes: Sendable {
         + #""ck":{"ce":2,"cid":"iCloud.com.example.Bench","nid":"b3837970-bcc6-8d7e-af56-077f72d43586","qry":{"af":{"stars":5,"#
         + #""title":"Groceries for the weekend"},"dbs":2,"fo":1,"rid":"note-17","sid":"notes","zid":"Notes","zoid":"_bob"}}}"#
 
-    let window: [Delivery]
+    let all: [Delivery]
 
-    init(window count: Int) {
+    init(count: Int) {
         let rest = Array(
             #","apns-push-type":"alert","apns-priority":"10"},"payload":\#(Self.payload),"\#(Member.causes)":[{"log":"changes","sequence":17}]}"#
                 .utf8)
-        window = (0..<count).map { number in
+        all = (0..<count).map { number in
             Delivery(
                 id: .init(push: UInt64(number), device: "d\(number)"), transport: "apns", app: Self.app,
                 head: Self.head(number), rest: rest)
@@ -138,7 +138,7 @@ struct DeliverBenchPushes: Sendable {
 }
 
 extension DeliverBenchPushes {
-    /// The requests of `h2load`, with the headers and the body of the pushes.
+    /// The requests of `h2load`, with the body of the pushes and headers of about the same size.
     static func load(to server: DeliverBenchServer, connections: Int, streams: Int, in folder: String) -> H2Load {
         H2Load(
             url: "https://localhost:\(server.port)/3/device/\(DeliverBenchServer.token(7))",

@@ -6,10 +6,10 @@ struct DeliverBenchCommand: AsyncParsableCommand {
         abstract: "Measures only the sending of pushes, over HTTP/2 and TLS to a server on this machine.",
         discussion: """
             The server is nghttpd, which answers every push with 200. The APNs transport, the load generator h2load and the \
-            deliver stage send the same requests to it, with one and four connections, and with 100 and 1,000 streams for \
-            each connection. The deliver stage reads the pushes from a log and writes every outcome to its own log. To \
-            measure how long a push takes, the transport also sends pushes at half the rate, with one connection and 100 \
-            streams.
+            deliver stage send it requests with the same body, over one and four connections, and with 100 and 1,000 \
+            streams for each connection. The deliver stage reads the pushes from a log and writes every outcome to its \
+            own log. To measure how long a push takes, the transport also sends pushes at half the rate, with one \
+            connection and 100 streams.
 
             Needs the Debian packages nghttp2-server and nghttp2-client.
 

@@ -17,7 +17,7 @@ struct SteadyRateSender {
 
     /// - Returns: For each interval, the microseconds from the time when its pushes were due to the last answer.
     func run(_ pushes: DeliverBenchPushes) async throws -> [Int64] {
-        let (transport, few) = (transport, Array(pushes.window.prefix(pushesPerInterval)))
+        let (transport, few) = (transport, Array(pushes.all.prefix(pushesPerInterval)))
         let start = ContinuousClock.now
         return try await withThrowingTaskGroup(of: Int64.self) { group in
             for number in 0..<(Self.seconds * Int(.seconds(1) / Self.interval)) {

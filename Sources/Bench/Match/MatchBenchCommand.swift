@@ -8,14 +8,15 @@ struct MatchBenchCommand: AsyncParsableCommand {
         abstract: "Measures only matching: from a change's JSON bytes to the subscriptions that watch it.",
         discussion: """
             Makes a workload from a seed, the same bytes on every machine, or reads one from files: subscriptions (lines of \
-            subscription.save) and changes (record.save and record.delete as in the log of changes). Builds the index and \
-            matches the changes nine times on one thread; the median pass counts. Then it matches the first changes by a \
-            scan of all subscriptions, matches all changes while one operation in a hundred deletes or saves a \
-            subscription, and writes and loads a snapshot. All ways must find the same pairs of change and subscription. \
-            The report shows the SHA-256 of the pairs, one sorted line '<change, from 0> <subscriptionID>' each.
+            subscription.save) and changes (record.save and record.delete as in the log of changes). Builds the index \
+            once, then matches the changes nine times on one thread; the median pass counts. Then it matches the first \
+            changes by a scan of all subscriptions, matches all changes while one operation in a hundred deletes or \
+            saves a subscription, and writes and loads a snapshot. All ways must find the same pairs of change and \
+            subscription. The report shows the SHA-256 of the sorted pairs, with one line \
+            '<change, from 0> <subscriptionID>' for each pair.
 
               belfry bench match                     10,000 and 100,000 subscriptions
-              belfry bench match --count 1000000     1,000,000 subscriptions, in 2 GB
+              belfry bench match --count 1000000     1,000,000 subscriptions, in 2 GB of memory
               belfry bench match --count 2000 --dense --json
               belfry bench match --count 10000 --save small
               belfry bench match --subscriptions s.ndjson --changes c.ndjson

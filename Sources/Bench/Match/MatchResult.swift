@@ -48,7 +48,7 @@ struct MatchBenchReport: BenchReport {
     }
 
     private var table: TextTable {
-        var table = TextTable("RATE", "changes/s", "of scan")
+        var table = TextTable("RATE", "changes/s", "× scan")
         for (name, rate) in [
             ("scan of all subscriptions", result.scannedPerSecond), ("index", result.perSecond),
             ("index, with a save or delete in 100 operations", result.mixedPerSecond),

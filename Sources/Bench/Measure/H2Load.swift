@@ -1,16 +1,17 @@
 import Foundation
 import PipelineRuntime
 
-/// `h2load`, the load generator of libnghttp2, written in C. It sends one request again and again.
+/// `h2load`, the load generator of nghttp2, written in C++. It sends one request again and again.
 struct H2Load {
     let url: String
     var headers: [String] = []
     let body: String
-    /// Whether the requests use HTTP/1.1, with one request in flight on each connection.
+    /// Whether the requests use HTTP/1.1 instead of HTTP/2.
     var isHTTP1 = false
     /// Whether `h2load` writes a line for each request to a file, which lowers the rate.
     var measuresLatency = false
     let connections: Int
+    /// How many requests are in flight on each connection.
     var streams = 1
     /// The folder for the files of `h2load`.
     let folder: String

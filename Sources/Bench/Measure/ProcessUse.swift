@@ -1,6 +1,6 @@
 import Foundation
 
-/// Processor time and memory that a process has used so far, from `/proc` (proc(5)).
+/// The processor time that a process has used so far, and its memory, from `/proc` (proc(5)).
 struct ProcessUse: Hashable, Sendable {
     var userSeconds: Double
     var systemSeconds: Double

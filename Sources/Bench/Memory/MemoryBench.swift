@@ -45,6 +45,7 @@ struct MemoryBench: Sendable {
         }
     }
 
+    /// - Parameter log: One name for both the stage's own log and the log that it reads.
     private static func context(of log: String) -> StageContext {
         let identity = LogIdentity(seed: "bench memory", name: log)
         return StageContext(log: identity, upstream: identity, upstreamName: log, registry: .builtIns)

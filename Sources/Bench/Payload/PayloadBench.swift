@@ -15,13 +15,14 @@ struct PayloadBench: Sendable {
 
     private static let rounds = 5
 
+    /// - Parameter log: One name for both the stage's own log and the log that it reads.
     static func context(of log: String) -> StageContext {
         let identity = LogIdentity(seed: "bench payload", name: log)
         return StageContext(log: identity, upstream: identity, upstreamName: log)
     }
 
-    /// - Throws: ``ToolFailure`` with status 70 if a payload in the stage's first part of output differs from
-    ///   Foundation's.
+    /// - Throws: ``ToolFailure`` with status 70 if a payload in the first ``Outbox/partBytes`` of the stage's output
+    ///   differs from Foundation's.
     func run() throws -> PayloadResult {
         var result = PayloadResult(payloads: input.count, notificationBytes: input.meanBytes)
         try compare(into: &result)
@@ -63,7 +64,7 @@ struct PayloadBench: Sendable {
         return input.count
     }
 
-    /// - Parameter flush: Called when the outputs fill a part, and at the end. It removes the outputs.
+    /// - Parameter flush: Called when there are ``Outbox/partBytes`` of output, and at the end. It removes the output.
     private func build(_ flush: (inout Outbox) throws -> Void) throws {
         var stage = StageClock(try PayloadStage(PayloadSettings(), context: PayloadBench.context(of: "notifications")))
         var parser = JSONParser()

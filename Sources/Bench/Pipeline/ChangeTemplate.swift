@@ -94,6 +94,7 @@ struct ChangeTemplate {
 
 /// JSON text and names that changes and subscriptions share.
 enum WorkloadNames {
+    /// The JSON members that name the container and the environment.
     static let place = "\"container\":\"iCloud.com.example.Bench\",\"environment\":\"production\""
     static let filler = ", which was written on a train between two stations, and then rewritten at home in the evening"
 

@@ -7,7 +7,8 @@ struct PipelineBenchOptions: Sendable {
     var rate: Int?
     var subscriptions = 10_000
     var records = 100_000
-    /// How many devices to register. If there are more users, each user still has one device.
+    /// How many devices to register, one for each user. Every user with subscriptions has a device, even if that makes
+    /// more devices.
     var devices = 0
     /// The setting `snapshotBytes` of the pipeline file; nil for the default.
     var snapshotBytes: String?
@@ -36,7 +37,7 @@ struct PipelineBench: Sendable {
         let snapshots = try SnapshotTimes(logs: file.logs, logs, from: record.firstSend, to: record.end)
         return PipelineResult(
             changes: workload.made, expected: workload.watched, pushes: pushes, outcomes: reading.outcomes,
-            sendSeconds: (record.lastSend - record.firstSend) / .seconds(1),
+            sendSeconds: (record.allAnswered - record.firstSend) / .seconds(1),
             seconds: (reading.last - record.firstSend) / .seconds(1),
             latency: Percentiles(reading.latencies),
             snapshots: SnapshotLatencies(reading, snapshots, from: record.firstSend),
@@ -61,7 +62,8 @@ struct PipelineResult: Sendable {
         var use: ProcessUse
         /// Resident bytes when half of the changes were sent.
         var halfwayBytes: UInt64
-        /// The number of snapshots since the first send, without the snapshot that a stage makes when it stops.
+        /// The number of snapshots since the first send, without the snapshot that a stage makes when it stops. A stage
+        /// that has many snapshots removes some, which do not count.
         var snapshots: Int
         /// The longest pause for each cause before the first send.
         var pausesBefore: [StagePause]
@@ -75,6 +77,7 @@ struct PipelineResult: Sendable {
     /// The number of pushes that the file transport wrote.
     var pushes: UInt64
     var outcomes: UInt64
+    /// The time from the first send until ingest had answered all changes.
     var sendSeconds: Double
     /// The time from the first send to the last outcome.
     var seconds: Double

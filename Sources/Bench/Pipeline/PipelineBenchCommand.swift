@@ -9,11 +9,12 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             Starts ingest, match, coalesce, payload and deliver as `belfry up` does, over ipc, in a new folder that it \
             removes afterwards. The transport writes pushes to a file.
 
-            The same seed makes the same workload, byte for byte. First come devices, one for each user, and visible \
-            subscriptions without collapse IDs, five for each user. Of ten subscriptions, six are queries of a private \
-            database, three of the public database, and one is a zone. Then come changes of \(Workload.lineBytes) bytes that \
-            save at most 110,000 records. One change in four, at random, is watched by one subscription. Exits with status \
-            1 if the number of pushes is not the expected one.
+            The same seed makes the same workload, byte for byte. First come devices, one for each user, and \
+            subscriptions, five for each user. Of ten subscriptions, six are queries of a private database, three are \
+            queries of the public database, and one watches a zone. Their notifications are visible and have no \
+            collapse ID. Then come changes of \(Workload.lineBytes) bytes. Each change saves one of --records records, \
+            at random. One change in four, at random, is watched by one subscription. Exits with status 1 if the \
+            number of pushes or outcomes is not the expected one.
 
             Changes a second count from the first send to the last outcome. The latency from ingest to push is read from \
             the logs: the time of the batch of outcomes that names the change as a cause, less the time of the change's \
@@ -37,10 +38,10 @@ struct PipelineBenchCommand: AsyncParsableCommand {
 
     @OptionGroup var users: SubscriptionsOption
 
-    @Option(help: "How many records the changes save.")
+    @Option(help: "How many records the changes save; about a tenth of them are in two zones, and count once.")
     var records = 100_000
 
-    @Option(help: "How many devices to register first; each user has at least one.")
+    @Option(help: "How many devices to register first, one for each user; users with subscriptions always have one.")
     var devices = 0
 
     @Option(

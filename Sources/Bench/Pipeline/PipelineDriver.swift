@@ -9,7 +9,8 @@ final class PipelineDriver {
     /// The driver's measurements of the run. Lists have one element for each stage, in the order of the pipeline.
     struct Record {
         var firstSend = Instant.epoch
-        var lastSend = Instant.epoch
+        /// The time when ingest had answered all changes.
+        var allAnswered = Instant.epoch
         /// The time when the last outcome was in the log. The stages stop after this.
         var end = Instant.epoch
         /// The use of each stage when half of the changes had been sent.
@@ -63,7 +64,7 @@ final class PipelineDriver {
         let driverBefore = ProcessUse(pid: getpid())
         record.firstSend = .wall()
         try options.rate.map { try sendChanges(perSecond: $0) } ?? sendChanges()
-        record.lastSend = .wall()
+        record.allAnswered = .wall()
         try waitForOutcomes(in: outcomes)
         record.end = .wall()
         record.pauses = try pauses()

@@ -11,16 +11,16 @@ struct PipelineReport: BenchReport {
             "sync \(options.sync), seed \(options.seed), \(BuildKind.word) build",
             "",
             "\(result.perSecond.text(decimals: 0)) changes/s end to end (\(result.seconds.text(decimals: 2)) s; "
-                + "the last one sent after \(result.sendSeconds.text(decimals: 2)) s)",
+                + "ingest answered the last one after \(result.sendSeconds.text(decimals: 2)) s)",
             "from ingest to push: \(result.latency.text)",
             result.isRight
                 ? "\(result.pushes.of("push")), as expected"
                 : "WRONG: \(result.pushes.of("push")) and \(result.outcomes.of(EventName.outcome.description)), expected \(result.expected.grouped)",
             "",
-        ] + table.lines + (options.rate == nil ? [] : pauses)
+        ] + table.lines + (options.rate == nil ? [] : snapshotsAndPauses)
     }
 
-    private var pauses: [String] {
+    private var snapshotsAndPauses: [String] {
         let snapshots = result.snapshots
         let ratio = snapshots.p99Ratio.map { "; ratio of the p99s \($0.text(decimals: 2))" } ?? ""
         let share = (snapshots.share * 100).text(decimals: 0)

@@ -2,7 +2,7 @@ import EventLog
 import Glibc
 import Time
 
-/// When the stages made snapshots, read from the files after the run.
+/// When the stages made snapshots, read from the files after the run. Snapshots that a stage has removed are unknown.
 ///
 /// A snapshot lasts from the time of its state until its file has its final name.
 struct SnapshotTimes {

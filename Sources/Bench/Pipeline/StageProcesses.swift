@@ -84,7 +84,8 @@ private final class FirstFailure: Sendable {
     func note(_ event: Supervisor.Event) {
         switch event {
         case .ended(let stage, _, let text, _): note("\(stage) \(text) during the run")
-        case .gaveUp(let stage, let status): note("\(stage) exited with status \(status) during the run")
+        case .refusedConfiguration(let stage, let status):
+            note("\(stage) exited with status \(status) during the run")
         case .started, .stopped: return
         }
     }

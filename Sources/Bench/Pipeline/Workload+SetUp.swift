@@ -25,13 +25,14 @@ extension Workload {
         return """
             {"type":"subscription.save",\(WorkloadNames.place),\
             "database":"\(kind == .publicQuery ? "public" : "private")","\(Member.user)":"_u\(digits(user(ofSlot: slot), 6))",\
-            "subscription":{"\(Member.subscriptionID)":"s\(digits(slot, 7))",\(watched(kind, slot)),\
+            "subscription":{"\(Member.subscriptionID)":"s\(digits(slot, 7))",\(typeMembers(kind, slot)),\
             "notificationInfo":{"title":"Bench","alertLocalizationKey":"CHANGED","alertLocalizationArgs":["title"],\
             "desiredKeys":["title","priority"],"soundName":"default"}}}
             """
     }
 
-    private static func watched(_ kind: Kind, _ slot: Int) -> String {
+    /// The subscription's type, and the members that say what it watches.
+    private static func typeMembers(_ kind: Kind, _ slot: Int) -> String {
         let head = "\"subscriptionType\":\"query\",\"firesOn\":[\"create\",\"update\"],\"query\":"
         switch kind {
         case .privateQuery:

@@ -1,7 +1,7 @@
 /// The changes of a run, from a seed: the same seed makes the same bytes.
 ///
-/// Each slot has one subscription and some records. The slot decides the database, owner, zone and type of its records.
-/// A change saves a random record. One change in four, at random, matches the subscription of its slot. If the
+/// A slot is the number of a subscription. Each slot also has some records, and decides their database, owner, zone and
+/// type. A change saves a random record. One change in four, at random, matches the subscription of its slot. If the
 /// subscription is a query, half of the other changes have the right topic and too low a priority, and the rest have
 /// another topic. If the subscription is for a zone, the other changes are in another zone. So a change has at most one
 /// match, and a match has one device.

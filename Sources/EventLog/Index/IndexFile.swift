@@ -65,7 +65,7 @@ struct IndexFile {
     mutating func append(_ block: IndexBlock) -> IndexBlock {
         guard let end, case .memory(let filter) = block.filter else { return block }
         guard write(block.head.encoded(digest: digest) + filter, at: end) else {
-            // A part of a block in the file is harmless: its CRC is wrong.
+            // A part of a block in the file is harmless: readers detect it.
             self.end = nil
             return block
         }

@@ -8,7 +8,7 @@ import Time
 ///
 ///     header                                            block
 ///     offset  bytes                                     offset  bytes
-///          0      8  magic, 0x89 "BFINDX" 0x0A               0      4  CRC-32C of bytes 4 to 63, xor the file's digest
+///          0      8  magic, 0x89 "BFINDX" 0x0A               0      4  CRC-32C of bytes 4 to 63, xor the digest below
 ///          8      4  CRC-32C of bytes 12 to 63               4      4  lines of the filter
 ///         12      4  format version                          8      8  first sequence
 ///         16     16  the log's identity                     16      4  count of events
@@ -19,6 +19,8 @@ import Time
 ///         56      8  zero                                   48      8  now before the first batch
 ///                                                           56      8  now of the last batch
 ///                                                           64      -  the filter, see ``BlockFilter``
+///
+/// The digest is made from the file's header: the low 32 bits of ``IndexHeader/digest``.
 ///
 /// The CRC of the last batch's header is compared with the log. A log only grows, or is cut off at its end. So if this
 /// batch is unchanged, all batches before it are unchanged too.

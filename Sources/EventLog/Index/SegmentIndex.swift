@@ -4,7 +4,7 @@ import Time
 /// The index of one segment: blocks from its beginning to its end.
 struct SegmentIndex: Sendable {
     let header: IndexHeader
-    /// The segment's blocks. If the segment still grows, the last block is not full and is only in memory.
+    /// The segment's blocks. If the segment still grows, a last block that is not full is only in memory.
     private(set) var blocks: [IndexBlock] = []
     /// Whether the segment no longer grows, and ``blocks`` cover all of it.
     private(set) var isComplete = false

@@ -15,7 +15,7 @@ import Time
 ///         32     16  identity of the stage's log, high word first
 ///         48     16  identity of the upstream's log
 ///         64      8  last sequence of the stage's log
-///         72      8  the stage's clock, microseconds since 1970
+///         72      8  the stage's time, microseconds since 1970
 ///         80      8  bytes of the state
 ///         88      4  CRC-32C of the state
 ///         92      4  zero

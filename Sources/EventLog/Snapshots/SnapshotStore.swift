@@ -76,7 +76,7 @@ package struct SnapshotStore: Sendable {
     ///
     /// - Parameters:
     ///   - isWanted: Returns false to skip a snapshot silently.
-    ///   - problem: Called with the reason for each other snapshot that was skipped.
+    ///   - problem: Called with the reason for each snapshot that cannot be read, or that is wanted but does not fit.
     package func newest(
         fitting fit: SnapshotFit, where isWanted: (SnapshotHeader) -> Bool = { _ in true }, problem: (String) -> Void
     ) throws(EventLogError) -> Snapshot? {

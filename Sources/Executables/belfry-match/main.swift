@@ -8,7 +8,7 @@ enum Program: DescribedStageKind {
     static var registry: Registry { .builtInStages.running(kind) }
     static let abstract = "Finds the subscriptions that watch each change."
     static let reads = "ingest's changes"
-    static let writes = "one match for each change and subscription"
+    static let writes = "one match for each change and each subscription that watches it"
 }
 
 await Tool.stage(Program.self)

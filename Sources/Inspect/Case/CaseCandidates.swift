@@ -16,7 +16,7 @@ struct CaseCandidates {
     /// ``addAll(before:until:)`` adds at most this many events before the change.
     static let largerSliceMax: UInt64 = 5_000
 
-    private var changes: String { logs.log(of: logs.path[0]) }
+    private var changes: String { logs.log(of: logs.stages[0]) }
 
     var lines: [CaseLine] { events.values.sorted { $0.sequence < $1.sequence }.map { CaseLine(event: $0) } }
 

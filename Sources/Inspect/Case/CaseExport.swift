@@ -5,7 +5,8 @@ import PipelineKit
 import StageTool
 import Time
 
-/// Exports a case: a minimal set of inputs that still leads to an outcome. Pseudonyms replace personal strings.
+/// Exports a case: a minimal set of inputs that still leads to an outcome, or that still leads to no push. Pseudonyms
+/// replace personal strings.
 package struct CaseExport {
     private let logs: RecordedLogs
     private let finder: any EventFinder
@@ -194,7 +195,7 @@ extension CaseExport {
         // Includes the members that ingest added, because the trial of a change that was not pushed needs them.
         let texts = try DisguisedTexts(of: lines.map(\.keepingDerived))
         let byWord = try lines.contains { try $0.searchesWords() }
-        let summary = try EventLogs.summary(directory: logs.log(of: logs.path[0]))
+        let summary = try EventLogs.summary(directory: logs.log(of: logs.stages[0]))
         for attempt in 0..<CaseExport.disguisesMax {
             let seed = summary.identity.high ^ summary.identity.low &+ attempt &+ (lines.last?.event.sequence ?? 0)
             let disguise = texts.disguise(byWord: byWord, seed: seed)

@@ -26,8 +26,8 @@ extension CaseTarget {
             found.append(node.event)
         }
         // Outcomes of redrives are left out if the trace also contains an outcome of an original push.
-        let first = found.filter { $0.facts.redriveOf == nil }
-        return (first.isEmpty ? found : first).sorted { $0.sequence < $1.sequence }
+        let originals = found.filter { $0.facts.redriveOf == nil }
+        return (originals.isEmpty ? found : originals).sorted { $0.sequence < $1.sequence }
     }
 
     private static let listedMax = 6

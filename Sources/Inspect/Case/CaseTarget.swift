@@ -6,7 +6,7 @@ import PipelineKit
 package enum CaseTarget: Equatable {
     /// The sequence of an event of the outcomes log.
     case outcome(UInt64)
-    /// A change that was not pushed to one device of a user. If the device is nil: to none of the user's devices.
+    /// A change that was not pushed to one device of a user; if the device is nil, not to any device of the user.
     case notPushed(change: UInt64, user: ExactText, device: ExactText?)
 }
 

@@ -47,12 +47,12 @@ struct CaseTrial {
     }
 
     private func chain() throws -> Chain {
-        if let program = logs.path.first(where: { !$0.command.isEmpty }) {
+        if let program = logs.stages.first(where: { !$0.command.isEmpty }) {
             throw ToolFailure(
                 .configuration,
                 "stage \(program.name) is a plugin program; cases can be exported from built-in stages only")
         }
-        return try Chain(logs.file, stages: Set(logs.path.map(\.name)), registry: .builtIns, seed: seed)
+        return try Chain(logs.file, stages: Set(logs.stages.map(\.name)), registry: .builtIns, seed: seed)
     }
 
     private func events(_ log: LogKind, in chain: Chain) -> [Chain.Event] {

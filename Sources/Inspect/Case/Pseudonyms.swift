@@ -46,12 +46,12 @@ struct Pseudonyms {
 
     /// Splits a string into its words and the parts between the words.
     private static func parts(of text: String) -> [String] {
-        var (parts, wasLetter) = ([String.UnicodeScalarView](), nil as Bool?)
+        var (parts, wasInWord) = ([String.UnicodeScalarView](), nil as Bool?)
         for scalar in text.unicodeScalars {
-            let isLetter = Words.isWordCharacter(scalar)
-            if wasLetter != isLetter { parts.append(String.UnicodeScalarView()) }
+            let isInWord = Words.isWordCharacter(scalar)
+            if wasInWord != isInWord { parts.append(String.UnicodeScalarView()) }
             parts[parts.count - 1].append(scalar)
-            wasLetter = isLetter
+            wasInWord = isInWord
         }
         return parts.map { String($0) }
     }

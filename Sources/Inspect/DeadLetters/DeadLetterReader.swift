@@ -31,7 +31,7 @@ struct DeadLetterReader {
         return found
     }
 
-    private var source: String { logs.path.first?.logName ?? LogKind.changes.rawValue }
+    private var changesLog: String { logs.stages.first?.logName ?? LogKind.changes.rawValue }
 
     private func read(
         _ log: String, into found: inout Letters, _ progress: (UInt64) -> Void, _ isWanted: (DeadLetter) throws -> Bool,
@@ -72,7 +72,7 @@ struct DeadLetterReader {
             stage: stage.name, code: json[.code]?.string ?? "no code", reason: json[.reason]?.string ?? "",
             source: EventPlace(json) ?? EventPlace(log: json[.log]?.string ?? "?", sequence: 0),
             content: .event(RejectedEvent(type: "not JSON", subject: nil, fingerprint: 0)))
-        if letter.source.log == source, letter.source.sequence > 0 { letter.change = letter.source.sequence }
+        if letter.source.log == changesLog, letter.source.sequence > 0 { letter.change = letter.source.sequence }
         if let text = json[.event] { RejectedEventText.read(text, into: &letter) }
         return letter
     }

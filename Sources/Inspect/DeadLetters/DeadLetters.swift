@@ -4,7 +4,8 @@ import StageTool
 /// A pipeline's dead letters, and for each letter whether it can be redriven.
 package struct DeadLetters {
     package let logs: RecordedLogs
-    /// Sorted by stage, in the order of the stages. The letters of a stage have the order of its log.
+    /// Sorted by stage, in the order of the stages. Of a deliver stage, the rejected events come before
+    /// the pushes. Otherwise the letters have the order of their log.
     private(set) var letters: [RedriveCandidate] = []
     /// Whether some letters were left out because there are too many.
     let isCut: Bool
@@ -14,9 +15,9 @@ package struct DeadLetters {
         let pipeline = CheckedPipeline(path: logs.folder, file: logs.file)
         for name in filter.stage { _ = try pipeline.stage(name) }
         var eligibility = eligibility
-        eligibility.sourceLog = logs.path[0].logName
+        eligibility.changesLog = logs.stages[0].logName
         if logs.isFileGiven { eligibility.transports = try Self.transports(of: logs) }
-        let changes = logs.log(of: logs.path[0])
+        let changes = logs.log(of: logs.stages[0])
         let range = try DeadLetterRange(from: filter.from, until: filter.until, in: changes)
         var progress = ReadingProgress(total: try Self.bytes(of: logs))
         defer { progress.end() }

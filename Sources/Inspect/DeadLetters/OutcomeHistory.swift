@@ -2,7 +2,8 @@ import Events
 import JSON
 import PipelineKit
 
-/// Finds newer pushes that a device got or will get, in the outcomes of a deliver stage.
+/// Finds out whether a device got or will get a newer push that replaces a dead letter's push. Reads the outcomes of a
+/// deliver stage.
 struct OutcomeHistory {
     private struct DeviceSlot: Hashable {
         let slot: Int
@@ -14,8 +15,10 @@ struct OutcomeHistory {
         let device: ExactText
     }
 
-    /// The newest push in each slot, with its ``UndeliveredPush/order``.
+    /// The newest push that was accepted, is waiting or will be redriven, in each slot, with its
+    /// ``UndeliveredPush/order``.
     private var newest: [DeviceSlot: (order: UInt64, push: UInt64)] = [:]
+    /// Pushes with an attempt and no outcome: they wait for another attempt.
     private var waiting: Set<WaitingPush> = []
 
     init(of log: String, _ pushes: inout PushHistory, upstream: String, _ progress: (UInt64) -> Void) throws {
@@ -63,7 +66,7 @@ struct OutcomeHistory {
             ?? (push.hasOnlyBadge ? successor(of: letter, in: push.badgeSlot) : nil)
     }
 
-    /// Notes in a letter whether a newer push has set or will set the badge that the letter's push sets.
+    /// Marks the badge of the letter's push as outdated if a newer push has set or will set the badge.
     func complete(_ letter: inout DeadLetter) {
         guard var push = letter.push, successor(of: letter, in: push.badgeSlot) != nil else { return }
         push.isBadgeOutdated = true

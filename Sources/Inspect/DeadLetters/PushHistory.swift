@@ -11,7 +11,7 @@ struct PushHistory {
         let sequence: UInt64
     }
 
-    /// A part of a device that shows only one push: a newer push replaces the older one. Slots are numbered.
+    /// A place on the screens of a user's devices that shows only one push: a newer push replaces the older one.
     private enum Slot: Hashable {
         /// The notification with a collapse ID.
         case collapse(UserKey, ExactText)
@@ -37,6 +37,7 @@ struct PushHistory {
     private var ends: [DeviceKey: DeviceState] = [:]
     private var holders: [DeviceAddress: DeviceKey] = [:]
     private var users: Set<UserKey> = []
+    /// The slots' numbers.
     private var slots: [Slot: Int] = [:]
     private var slotUses: [SlotUse] = []
     /// The sequences of original pushes, by the sequences of their redrives.
@@ -80,8 +81,9 @@ struct PushHistory {
         _ json: JSONValue, _ sequence: UInt64, order: UInt64, _ wanted: [Int], _ letters: [DeadLetter]
     ) {
         guard var user = UserKey(json) else { return }
-        // Saves memory: all keys share one copy of the strings.
+        // Saves memory: the keys of a user's letters share one copy of the strings.
         if !wanted.isEmpty { user = users.insert(user).memberAfterInsert }
+        // Only pushes after the user's first dead letter can replace a letter's push.
         guard users.contains(user) else { return }
         let headers = json[.headers]
         var push = UndeliveredPush(expiresAt: headers.flatMap(Self.expiration), order: order)
@@ -157,7 +159,8 @@ struct PushHistory {
         return slotUses[low...].prefix { $0.push == push }
     }
 
-    /// Adds to a letter the push, the device's state and the names of the app that this log contains.
+    /// Adds to a letter what this log contains: the push, the device's state, and the app's container, environment and
+    /// topic.
     func complete(_ letter: inout DeadLetter, _ index: Int) {
         guard let (found, device) = found[index] else { return }
         var push = found

@@ -10,7 +10,7 @@ package enum Obsolescence: String, CaseIterable {
     case retired = "device.retired"
     case unregistered = "device.unregistered"
 
-    /// The reasons that `--include` can override, because a device would still get the push.
+    /// The reasons that `--include` can override. With each other reason, no device could get the push.
     package static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
     /// An explanation for an operator. The manual's page on codes lists all these explanations.
@@ -53,7 +53,8 @@ package struct RedriveCandidate: Sendable {
 package struct RedriveEligibility {
     let now: Instant
     private let included: Set<Obsolescence>
-    var sourceLog = LogKind.changes.rawValue
+    /// The log of changes, which contains redrives and newer commands.
+    var changesLog = LogKind.changes.rawValue
     /// Each deliver stage's transports; empty if no pipeline file was given.
     var transports: [String: Set<String>] = [:]
 
@@ -85,7 +86,7 @@ package struct RedriveEligibility {
         _ letter: DeadLetter, _ outcomes: OutcomeHistory?, _ newest: [CommandSubject: EventPlace]
     ) -> RedriveCandidate.Verdict {
         if let redriven = letter.redriven, excludes(.redriven) {
-            return .obsolete(.redriven, by: EventPlace(log: sourceLog, sequence: redriven))
+            return .obsolete(.redriven, by: EventPlace(log: changesLog, sequence: redriven))
         }
         switch letter.content {
         case .push(nil) where letter.source.sequence == 0: return .impossible("its outcome names no push")
@@ -129,7 +130,7 @@ package struct RedriveEligibility {
         guard let subject = event.subject else { return .impossible(Self.reason(event.type)) }
         guard excludes(.superseded) else { return .redrivable }
         if let newest = event.newest, newest.fingerprint != event.fingerprint {
-            return .obsolete(.superseded, by: EventPlace(log: sourceLog, sequence: newest.sequence))
+            return .obsolete(.superseded, by: EventPlace(log: changesLog, sequence: newest.sequence))
         }
         return newest[subject].map { .obsolete(.superseded, by: $0) } ?? .redrivable
     }

@@ -19,12 +19,14 @@ package struct AskedSubject {
 
     /// Finds the user, and checks that the names are in the log.
     ///
-    /// - Throws: ``ToolFailure`` with 66 for an unknown name, with 64 if several users have a device or subscription of
-    ///   this name.
+    /// If several users have a device or subscription of this name, takes the owner of the change's database if it is
+    /// one of them.
+    ///
+    /// - Throws: ``ToolFailure`` with 66 for an unknown name, with 64 if the question fits several users.
     package func resolve(
         for change: ExplainedChange, in logs: RecordedLogs, _ finder: any EventFinder
     ) throws -> ResolvedSubject {
-        let log = logs.log(of: logs.path[0])
+        let log = logs.log(of: logs.stages[0])
         let devices = try DeviceHistory.all(in: log, user: user, device: device, finder)
         if let device, devices.isEmpty {
             throw try unknown("device", device, of: user, \.devices, log, finder)

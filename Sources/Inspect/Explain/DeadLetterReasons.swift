@@ -3,9 +3,10 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// Explains why a stage set events aside, from its log of dead letters.
+/// Explains why a stage rejected events, crashed on them or did not pass them on, from its log of dead letters.
 enum DeadLetterReasons {
-    /// The explanations of the events that were set aside, by their sequences.
+    /// The explanations of the events with these sequences, as far as the log of dead letters names them. The keys are
+    /// the events' sequences.
     static func all(
         of sequences: Set<UInt64>, _ stage: PipelineStage, _ logs: RecordedLogs
     ) throws -> [UInt64: Explanation] {

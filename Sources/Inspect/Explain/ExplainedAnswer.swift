@@ -39,7 +39,8 @@ package struct ExplainedAnswer {
             ? logs.stage(writing: .matches).flatMap {
                 try DeadLetterReasons.all(of: [change.sequence], $0, logs)[change.sequence]
             } : nil
-        // If the match stage crashed on this change, it would crash again here.
+        // The explanations of a fresh match stage, made by today's rules: this build with the current settings. If the
+        // stage crashed on this change, it would crash again here.
         let rules =
             try letter?.isOfCrash == true
             ? []
@@ -70,7 +71,9 @@ package struct ExplainedAnswer {
 // MARK: - Subscriptions
 
 extension ExplainedAnswer {
-    /// Joins the rules' explanation of each subscription with its recorded flow.
+    /// Joins the fresh match stage's explanation of each subscription with its recorded flow.
+    ///
+    /// - Parameter rules: The explanations of the fresh match stage.
     private static func join(
         _ rules: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool, _ logs: RecordedLogs
     ) -> [Explanation] {
@@ -84,7 +87,7 @@ extension ExplainedAnswer {
         return joined + flows.filter { rest[$0.identity] != nil }.map { adding($0, to: unexpected($0, logs), logs) }
     }
 
-    /// Notes a match that the rules expect and the log does not contain.
+    /// Notes a match that today's rules expect and the log does not contain.
     private static func expected(_ explanation: Explanation, _ logs: RecordedLogs) -> Explanation {
         guard explanation.code == .subscriptionMatched else { return explanation }
         var differing = explanation
@@ -136,8 +139,8 @@ extension ExplainedAnswer {
 }
 
 extension RecordedLogs {
-    /// A difference between a log and the rules. The rules are applied to the log of changes, so plugins on the way may
-    /// be the cause.
+    /// A difference between a log and what today's rules expect. The rules are applied to the log of changes, so a
+    /// plugin before the stage may be the cause.
     fileprivate func difference(
         _ log: LogKind, _ text: String, _ details: [Explanation.Detail] = []
     ) -> Explanation {
@@ -215,7 +218,7 @@ extension ExplainedAnswer {
         of device: DeviceHistory, atPush moment: Instant, in logs: RecordedLogs, _ finder: any EventFinder
     ) throws -> Explanation {
         let state = try device.state(
-            atPush: moment, of: change.sequence, in: logs.log(of: logs.path[0]), finder)
+            atPush: moment, of: change.sequence, in: logs.log(of: logs.stages[0]), finder)
         guard state.code == .deviceRegistered else { return state }
         return try retirement(of: device.name, by: moment, in: logs) ?? missing(device, in: logs, finder)
     }

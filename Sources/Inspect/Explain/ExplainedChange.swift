@@ -19,7 +19,7 @@ package struct ExplainedChange {
 
     /// - Throws: ``ToolFailure`` with 66 if the log does not contain the change.
     package init(_ sequence: UInt64, in logs: RecordedLogs) throws {
-        let log = logs.log(of: logs.path[0])
+        let log = logs.log(of: logs.stages[0])
         let summary = try EventLogs.summary(directory: log)
         guard sequence >= summary.firstSequence, sequence <= summary.lastSequence,
             let event = try LogScan.event(sequence, in: log)

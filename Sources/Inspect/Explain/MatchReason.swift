@@ -15,7 +15,7 @@ struct MatchReason {
     /// One explanation for each subscription that the user ever had, or only for `subscriptionID`. Never empty.
     func explanations() throws -> [Explanation] {
         let histories = try SubscriptionHistory.all(
-            in: logs.log(of: logs.path[0]), through: .max, user: user, subscriptionID: subscriptionID, finder)
+            in: logs.log(of: logs.stages[0]), through: .max, user: user, subscriptionID: subscriptionID, finder)
         guard !histories.isEmpty else { return [noSubscription] }
         let (explained, uses, obstacle) = try rerun(histories)
         return histories.map { history in

@@ -42,9 +42,9 @@ extension NotificationTrail {
         logs.file.upstream(of: stage).flatMap(logs.existingLog)
     }
 
-    /// Ends the flows without a notification.
+    /// Records in each flow the notification that was found, or why there is no notification.
     ///
-    /// - Returns: The notifications of the other flows.
+    /// - Returns: The notifications that were found.
     private mutating func record(
         _ trails: [NotificationSearch.Trail], of open: [Position], _ stage: PipelineStage, last: BatchHeader?,
         isTooLate: Bool
@@ -99,15 +99,16 @@ private struct NotificationSearch {
         fileprivate(set) var change: UInt64
         /// The match's subscription; nil if the log no longer contains the match.
         fileprivate(set) var subscription: ExactText?
+        /// Whether coalesce may hold the notification back.
         let mayWait: Bool
         fileprivate(set) var replacements = 0
         fileprivate(set) var found: LoggedEvent?
 
-        fileprivate var address: Address { Address(change: change, subscription: subscription) }
+        fileprivate var key: MatchKey { MatchKey(change: change, subscription: subscription) }
     }
 
     /// The parts that a match and its notification have in common, if both are for the same user.
-    struct Address: Hashable {
+    struct MatchKey: Hashable {
         let change: UInt64
         let subscription: ExactText?
     }
@@ -115,7 +116,7 @@ private struct NotificationSearch {
     private let change: UInt64
     private(set) var trails: [Trail]
     private var byMatch: [UInt64: [Int]]
-    private var byAddress: [Address: [Int]]
+    private var byKey: [MatchKey: [Int]]
     private var matches: MatchedSubscriptions
     /// How many trails have no notification yet. Coalesce makes the notifications of the trails in `atOnce` at once. It
     /// may hold back the notifications of the trails in `waiting`.
@@ -124,7 +125,7 @@ private struct NotificationSearch {
     init(_ change: UInt64, _ trails: [Trail], in log: String?) throws {
         (self.change, self.trails, matches) = (change, trails, try MatchedSubscriptions(log: log))
         byMatch = Dictionary(grouping: trails.indices) { trails[$0].match }
-        byAddress = Dictionary(grouping: trails.indices) { trails[$0].address }
+        byKey = Dictionary(grouping: trails.indices) { trails[$0].key }
         waiting = trails.count { $0.mayWait }
         atOnce = trails.count - waiting
     }
@@ -140,10 +141,10 @@ private struct NotificationSearch {
         } else if json[.type]?.equals(EventName.notification) ?? false, let newest = json[.change]?.sequence,
             json.causes.contains(change)
         {
-            let address = Address(change: newest, subscription: json[.subscriptionID]?.exact)
+            let key = MatchKey(change: newest, subscription: json[.subscriptionID]?.exact)
             let found =
-                byAddress.removeValue(forKey: address) ?? byAddress.removeValue(
-                    forKey: Address(change: newest, subscription: nil)) ?? []
+                byKey.removeValue(forKey: key)
+                ?? byKey.removeValue(forKey: MatchKey(change: newest, subscription: nil)) ?? []
             for trail in found {
                 byMatch[trails[trail].match] = nil
                 trails[trail].found = event.copied
@@ -158,12 +159,12 @@ private struct NotificationSearch {
         else { return }
         let subscription = try matches.subscription(of: newer)
         for trail in replaced {
-            byAddress[trails[trail].address] = nil
+            byKey[trails[trail].key] = nil
             (trails[trail].match, trails[trail].change) = (newer, change)
             trails[trail].subscription = subscription
             trails[trail].replacements += 1
             byMatch[newer, default: []].append(trail)
-            byAddress[trails[trail].address, default: []].append(trail)
+            byKey[trails[trail].key, default: []].append(trail)
         }
     }
 }

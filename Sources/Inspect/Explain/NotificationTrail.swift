@@ -4,7 +4,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// Follows the matches of one change and one user from log to log. Each log is read once.
+/// Follows the matches of one change and one user from log to log. One read of a log serves all matches.
 struct NotificationTrail {
     /// A flow's event in the log that was read last.
     struct Position {
@@ -24,7 +24,7 @@ struct NotificationTrail {
 
     mutating func run(after stage: PipelineStage) throws {
         var open = flows.indices.map { Position(flow: $0, event: flows[$0].match) }
-        for stage in logs.path.drop(while: { $0.name != stage.name }).dropFirst() {
+        for stage in logs.stages.drop(while: { $0.name != stage.name }).dropFirst() {
             switch stage.writes {
             case .notifications: open = try notifications(of: open, stage)
             case .pushes: open = try pushes(of: open, stage)

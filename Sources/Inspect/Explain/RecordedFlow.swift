@@ -16,9 +16,9 @@ struct RecordedFlow {
     var outcomes: [RecordedOutcome] = []
     /// The sequences of the changes that led to the match's notification.
     var causes: [UInt64] = []
-    /// When the payload stage wrote the push; nil if it has written none.
+    /// The time of the push in the log that deliver reads; nil if that log has no push of the match.
     var pushedAt: Instant?
-    /// Why the match has no outcome; nil if it has one.
+    /// Why the match led to no outcome or attempt; nil if it led to one.
     var end: Explanation?
 
     init(_ match: LoggedEvent, _ user: ExactText) throws {
@@ -36,7 +36,7 @@ struct RecordedFlow {
 /// The recorded matches of a change for one user, each followed to its end.
 struct RecordedFlows {
     let flows: [RecordedFlow]
-    /// Whether match has not processed the change yet.
+    /// Whether there are no flows because match has not processed the change yet.
     let isPending: Bool
     /// Whether no subscription of any user watched the change.
     let isUnwatched: Bool
@@ -74,8 +74,8 @@ struct RecordedFlows {
 }
 
 extension BatchHeader {
-    /// Whether the stage has processed an event of its upstream log by the end of this batch, and has all answers for
-    /// it.
+    /// Whether the stage has processed the event with this sequence in its upstream log by the end of this batch.
+    /// Deliver has processed an event if each push of the event has its first answer.
     func reaches(_ sequence: UInt64) -> Bool {
         guard let position = cursor.input?.position, position >= sequence else { return false }
         return cursor.firstUnanswered.map { $0 > sequence } ?? true

@@ -39,7 +39,8 @@ struct RecordedOutcome {
         case .accepted: return (.transportAccepted, "transport \(transport) accepted the push to \(name)")
         case .failed: return (.transportFailed, "transport \(transport) failed for \(name)\(answer(json))")
         case .unregistered where json[.answer]?.equals("none") ?? false:
-            return (.deviceUnregistered, "\(name) was unregistered while the push waited")
+            let text = "\(name) was unregistered, or registered for another app, while the push waited"
+            return (.deviceUnregistered, text)
         case .unregistered: return (.transportUnregistered, "\(name) is no longer registered\(answer(json))")
         case .expired: return (.pushExpired, "the push to \(name) expired\(answer(json))")
         case .superseded:
@@ -68,8 +69,8 @@ struct RecordedOutcome {
         let reasons = ["InternalServerError", "ServiceUnavailable", "Shutdown"]
         guard let reason = json[.reason]?.string, reasons.contains(reason) else { return "" }
         return
-            " (after a 5xx, \(json[.transport]?.string ?? "") waits as long as its setting retryAfter5xx says, or longer if "
-            + "APNs asks for it)"
+            " (after a 5xx, \(json[.transport]?.string ?? "") waits about as long as its setting retryAfter5xx says; "
+            + "longer after further 5xx, or if APNs asks for it)"
     }
 
     private static func answer(_ json: JSONValue) -> String {

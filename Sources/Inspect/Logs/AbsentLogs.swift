@@ -63,7 +63,8 @@ package enum AbsentLogs {
     /// An error for each log that is missing or has no `log.json`. Empty if the place contains no log at all: then the
     /// pipeline never ran.
     ///
-    /// - Parameter pipeline: The pipeline file, which names the logs; nil if the place is the file, or if there is none.
+    /// - Parameter pipeline: The pipeline file, which names the logs. Nil if `place` is this file, or if no file is
+    ///   known.
     package static func find(in place: String, of pipeline: String? = nil) throws -> [ToolFailure] {
         var (present, damaged) = ([String](), [ToolFailure]())
         for directory in try LogPlace.folders(in: place) {
@@ -92,7 +93,8 @@ package enum AbsentLogs {
     }
 
     /// Without a pipeline file, a log counts as missing if another file proves that it existed: its dead letters, the
-    /// `upstream.json` of a log that was made from it, or the `consumers.json` of the standard log before it.
+    /// `upstream.json` of a log that was made from it, or the `consumers.json` of the log before it. Only the logs of
+    /// the built-in stages have a known order.
     private static func missing(fromFolder folder: String, _ present: [String]) throws -> [ToolFailure] {
         var (reasons, read) = ([String: String](), Set<String>())
         for name in present {
@@ -111,7 +113,7 @@ package enum AbsentLogs {
                     + "pipeline file"
             } else if !present.contains(where: later.contains) {
                 StandardError.write(
-                    "note: \(folder) contains no \(later.joined(separator: ", ")); it is assumed that these stages never ran"
+                    "note: \(folder) contains no \(later.joined(separator: ", ")); it is assumed that their stages never ran"
                 )
             }
         }

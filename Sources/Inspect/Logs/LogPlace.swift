@@ -141,13 +141,13 @@ package enum LogPlace {
         path.split(separator: "/").last.map(String.init) ?? path
     }
 
-    /// Rejects NDJSON files: cases, exports and scenarios.
+    /// Rejects NDJSON files. They contain commands, as cases and scenarios do, or exported events.
     private static func checkIsNotNDJSON(_ path: String) throws {
         guard isFile(path), path.hasSuffix(".ndjson") else { return }
         throw ToolFailure(
             .noInput,
-            "\(path) is an NDJSON file, not a log. First make a FOLDER of logs, and then name this folder: from inputs with "
-                + "`belfry run PIPELINE \(path) --logs FOLDER`, from an export with `belfry log import \(path) --to FOLDER`"
+            "\(path) is an NDJSON file, not a log. Name a folder of logs instead. To make one from commands, use "
+                + "`belfry run PIPELINE \(path) --logs FOLDER`; from an export, use `belfry log import \(path) --to FOLDER`"
         )
     }
 

@@ -102,8 +102,8 @@ package struct LogScan: EventFinder {
 }
 
 extension LogScan {
-    /// The first batch from a time on by whose end the log's stage has processed an event of its upstream log; nil if
-    /// there is no such batch.
+    /// The first batch from a time on by whose end the log's stage has processed the event with this sequence in its
+    /// upstream log; nil if there is no such batch. See ``BatchHeader/reaches(_:)``.
     static func batch(in log: String, from now: Instant, reaching sequence: UInt64) throws -> BatchHeader? {
         let reader = try EventLogReader(directory: log, from: .time(now))
         while let header = try reader.nextHeader() {

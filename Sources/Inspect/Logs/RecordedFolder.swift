@@ -172,11 +172,12 @@ private enum RecordedSettings {
         case .array:
             text.list(value.elements) { write($1, to: &$0) }
         default:
-            if let plain = value.string, isPlain(plain) { text.append(raw: plain) } else { text.append(value.raw) }
+            let string = value.string
+            if let string, isNumberOrBoolean(string) { text.append(raw: string) } else { text.append(value.raw) }
         }
     }
 
-    private static func isPlain(_ text: String) -> Bool {
+    private static func isNumberOrBoolean(_ text: String) -> Bool {
         text == "true" || text == "false" || !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 }

@@ -11,17 +11,18 @@ package struct RecordedLogs {
     let file: PipelineFile
     /// Whether `file` was given, and not derived from a folder of logs.
     package let isFileGiven: Bool
-    /// The stages from the source to the first stage that delivers, in order. Stages of other branches are left out.
-    package let path: [PipelineStage]
+    /// The stages from the source to the first stage that delivers, or to another last stage if no stage delivers, in
+    /// order. Stages of other branches are left out.
+    package let stages: [PipelineStage]
 
     /// - Parameter logs: The folder of the logs, if it differs from the folder of `place`. See ``LogPlace``.
     package init(place: String, logs: String? = nil) throws {
         folder = try LogPlace.folder(logs ?? place)
         isFileGiven = LogPlace.isFile(place)
         file = try isFileGiven ? CheckedPipeline(path: place).file : RecordedLogs.recorded(in: folder)
-        path = RecordedLogs.path(of: file)
+        stages = RecordedLogs.stages(of: file)
         try AbsentLogs.check(logs ?? place)
-        let changes = folder + "/" + (path.first?.logName ?? LogKind.changes.rawValue)
+        let changes = folder + "/" + (stages.first?.logName ?? LogKind.changes.rawValue)
         guard LogPlace.isLog(changes) else {
             let hint =
                 isFileGiven
@@ -33,7 +34,7 @@ package struct RecordedLogs {
 
     init(file: PipelineFile, folder: String) {
         (self.file, self.folder, isFileGiven) = (file, folder, true)
-        path = RecordedLogs.path(of: file)
+        stages = RecordedLogs.stages(of: file)
     }
 
     package func log(of stage: PipelineStage) -> String { folder + "/" + stage.logName }
@@ -46,19 +47,20 @@ package struct RecordedLogs {
         LogPlace.isLog(log(of: stage)) ? log(of: stage) : nil
     }
 
-    func stage(writing log: LogKind) -> PipelineStage? { path.first { $0.writes == log } }
+    func stage(writing log: LogKind) -> PipelineStage? { stages.first { $0.writes == log } }
 
     /// The stages before the stage that writes a log, as far as they may drop or change any event: programs, and stages
     /// that write none of Belfry's logs.
     func plugins(before log: LogKind) -> [PipelineStage] {
-        path.prefix { $0.writes != log }.dropFirst().filter { $0.writes == nil || !$0.command.isEmpty }
+        stages.prefix { $0.writes != log }.dropFirst().filter { $0.writes == nil || !$0.command.isEmpty }
     }
 
-    /// The last of the events that a stage reads and to which a change led; nil if a stage before it has not processed
-    /// the change. A stage that reads the log of changes reads the change itself.
+    /// A sequence in a stage's upstream log: if the stage has processed the event with this sequence, it has processed
+    /// all events to which a change led. For a stage that reads the log of changes, it is the change's own sequence.
+    /// Nil if a stage before it has not processed the change.
     func lastInput(of stage: PipelineStage, from change: ExplainedChange) throws -> UInt64? {
         var sequence = change.sequence
-        for earlier in path.prefix(while: { $0.name != stage.name }).dropFirst() {
+        for earlier in stages.prefix(while: { $0.name != stage.name }).dropFirst() {
             let batch = try existingLog(of: earlier).flatMap {
                 try LogScan.batch(in: $0, from: change.event.now, reaching: sequence)
             }
@@ -76,16 +78,16 @@ package struct RecordedLogs {
             log: own, upstream: summary.identity, upstreamName: summary.name, registry: .builtIns)
     }
 
-    /// The stages from the source to the first stage that delivers, or to another last stage if no stage delivers.
-    private static func path(of file: PipelineFile) -> [PipelineStage] {
+    /// See ``stages``.
+    private static func stages(of file: PipelineFile) -> [PipelineStage] {
         let ends = file.stagesInOrder.filter { file.downstream(of: $0).isEmpty }
-        var path: [PipelineStage] = []
+        var stages: [PipelineStage] = []
         var next = ends.first { $0.writes == .outcomes } ?? ends.first
         while let stage = next {
-            path.insert(stage, at: 0)
+            stages.insert(stage, at: 0)
             next = file.upstream(of: stage)
         }
-        return path
+        return stages
     }
 
     /// The logs of the built-in stages, in order: each log is made from the one before.

@@ -44,9 +44,9 @@ package struct RecordedPlace {
 
     /// A log without settings was written by an early version, whose defaults apply.
     private static func earlierDefaults(of stage: PipelineStage) -> String {
-        let silent = Registry.builtIns.changedDefaults(of: stage).filter { !stage.settings.contains($0.key) }
-        guard !silent.isEmpty else { return "" }
-        return ", with the defaults of that time: "
-            + silent.map { "\($0.key) \($0.before)" }.joined(separator: ", ")
+        let unset = Registry.builtIns.changedDefaults(of: stage).filter { !stage.settings.contains($0.key) }
+        guard !unset.isEmpty else { return "" }
+        return ", with the defaults of the version that wrote it: "
+            + unset.map { "\($0.key) \($0.before)" }.joined(separator: ", ")
     }
 }

@@ -46,24 +46,24 @@ extension Causality {
     private func stop(of held: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
         guard let app = try app(of: held) else { return [] }
         let before = try logs.events(
-            TraceKey(.app, 0), in: log, range: 1...held.sequence, newestFirst: true, limit: 1, where: app.isAbout
+            TraceKey(.app, 0), in: log, range: 1...held.sequence, newestFirst: true, limit: 1, where: app.isSubject
         ).filter { $0.type == "app.stopped" }
-        // If this push stopped the app, deliver wrote `app.stopped` later, after the answers to all pushes of its
-        // window.
+        // If the answer to this push stopped the app, deliver wrote `app.stopped` after this event: it stops an app in
+        // a separate wake after the answer.
         let later = try logs.events(
-            TraceKey(.app, 0), in: log, range: held.sequence...UInt64.max, limit: 1, where: app.isAbout)
+            TraceKey(.app, 0), in: log, range: held.sequence...UInt64.max, limit: 1, where: app.isSubject)
         return held.facts.answer == "stopped" || before.isEmpty ? later.filter { $0.type == "app.stopped" } : before
     }
 
     private func resumption(of stop: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
-        let app = DeliveredApp(stop.facts)
+        let app = AppIdentity(stop.facts)
         return try logs.events(TraceKey(.app, 0), in: log, range: stop.sequence...UInt64.max, limit: 1) { facts in
-            facts.type == "app.resumed" && app.isAbout(facts)
+            facts.type == "app.resumed" && app.isSubject(of: facts)
         }
     }
 
     /// The app of a held push. The container is in the push, and the topic in the device's registration.
-    private func app(of held: TraceEvent) throws -> DeliveredApp? {
+    private func app(of held: TraceEvent) throws -> AppIdentity? {
         guard let log = logs.log(named: held.log), let upstream = log.upstream, let number = held.facts.push,
             let push = try logs.event(at: EventPlace(log: upstream, sequence: number)), let user = held.facts.user
         else { return nil }
@@ -72,12 +72,12 @@ extension Causality {
                 && $0.facts.container == push.facts.container && $0.facts.environment == push.facts.environment
         }
         guard let device = registrations.last else { return nil }
-        return DeliveredApp(device.facts)
+        return AppIdentity(device.facts)
     }
 }
 
 /// The members that identify an app that deliver stops and resumes.
-private struct DeliveredApp: Equatable {
+private struct AppIdentity: Equatable {
     let container: ExactText?
     let environment: ExactText?
     let transport: String?
@@ -88,7 +88,7 @@ private struct DeliveredApp: Equatable {
         (transport, topic) = (facts.transport, facts.topic)
     }
 
-    func isAbout(_ facts: EventFacts) -> Bool { facts.isApp && DeliveredApp(facts) == self }
+    func isSubject(of facts: EventFacts) -> Bool { facts.isApp && AppIdentity(facts) == self }
 }
 
 extension EventFacts {

@@ -44,13 +44,13 @@ package final class Causality {
     ///
     /// - Returns: The causes that belong to the newest changes, at most ``originsMax`` changes, and how many changes
     ///   were left out.
-    package func origins(of event: TraceEvent) throws -> (events: [TraceEvent], left: Int) {
+    package func origins(of event: TraceEvent) throws -> (events: [TraceEvent], leftOut: Int) {
         if let rejected = event.facts.rejected {
             guard let source = try logs.event(at: rejected) else { return ([event], 0) }
             return try origins(of: source)
         }
         if event.facts.isRetirement, let outcome = try outcome(behind: event) { return try origins(of: outcome) }
-        let changes = event.facts.causes.isEmpty ? event.facts.changeNamed : event.facts.causes
+        let changes = event.facts.causes.isEmpty ? event.facts.namedChange : event.facts.causes
         guard !changes.isEmpty else { return ([try original(of: event)], 0) }
         let newest = changes.suffix(Causality.originsMax)
         return (try newest.flatMap { try start(of: $0, for: event) }, changes.count - newest.count)
@@ -191,7 +191,8 @@ extension EventFacts {
     /// The change by which an event's effects are looked up.
     fileprivate var anchor: UInt64? { change ?? causes.last }
 
-    fileprivate var changeNamed: [UInt64] {
+    /// The change that a `match` or `coalesced` event names; empty for other events.
+    fileprivate var namedChange: [UInt64] {
         [EventName.match, EventName.coalesced].contains { $0.description == type } ? change.map { [$0] } ?? [] : []
     }
 }

@@ -16,12 +16,13 @@ struct EventFacts: Hashable, Sendable {
     var subscriptionID: ExactText?
     var recordName: ExactText?
     var recordType: String?
-    /// `create`, `update` or `delete`; in an outcome and a dead letter the reason of the failure.
+    /// In a change, a match and a notification: `create`, `update` or `delete`. In other events: the reason of a
+    /// failure.
     var reason: String?
     var originUser: ExactText?
     var originDevice: ExactText?
     var push: UInt64?
-    /// The original push, in a `push.redrive` and its outcome.
+    /// In a `push.redrive` and its outcome: the push that was sent again, which may be a redrive itself.
     var redriveOf: EventPlace?
     var match: UInt64?
     var replacedBy: UInt64?
@@ -34,11 +35,13 @@ struct EventFacts: Hashable, Sendable {
     var outcome: String?
     var status: Int64?
     var attempts: Int64?
-    /// The transport's answer, if it differs from the outcome.
+    /// The member `answer`: the transport's answer, if it differs from the outcome; `none` if deliver itself set an outcome
+    /// that a transport could also answer.
     var answer: String?
     var registered: String?
     var probeAt: String?
     var until: String?
+    /// In `app.resumed`: how many pushes waited while the app was stopped.
     var held: Int64?
     /// In `not_matched`: the range of changes, and how many of them no subscription watched.
     var first: UInt64?
@@ -67,7 +70,7 @@ struct EventFacts: Hashable, Sendable {
     /// Whether the event is about a retired device or a notice of the retirement.
     var isRetirement: Bool { type == "device.retired" || type.hasPrefix("notice.") }
     var isApp: Bool { type.hasPrefix("app.") }
-    /// Whether a stage made the event. Stages pass all other events on unchanged.
+    /// Whether the event is of a type that stages make, or has no type. The other events come from producers.
     var isMade: Bool { EventFacts.madeTypes.contains(type) || isRetirement || isApp || type.isEmpty }
 
     /// Whether both are about one notification. Notifications for several subscriptions may share an ID.

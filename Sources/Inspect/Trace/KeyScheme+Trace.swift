@@ -64,10 +64,10 @@ private final class TraceExtraction {
     private func addNotification(_ event: JSONValue, to keys: inout [UInt64]) {
         keys.add(TraceKey(.notification, texts: event[.notificationID]))
         keys.add(TraceKey(.record, texts: event[.recordName]))
-        addAddress(event, to: &keys)
+        addUserAndSubscription(event, to: &keys)
     }
 
-    private func addAddress(_ event: JSONValue, to keys: inout [UInt64]) {
+    private func addUserAndSubscription(_ event: JSONValue, to keys: inout [UInt64]) {
         let (user, subscription) = (event[.user], event[.subscriptionID])
         keys.add(TraceKey(.user, texts: user))
         keys.add(TraceKey(.subscription, texts: subscription))
@@ -92,7 +92,7 @@ private final class TraceExtraction {
         keys.add(.change, event[.change])
         keys.add(.match, event[.match])
         keys.add(.replacement, event[.replacedBy])
-        addAddress(event, to: &keys)
+        addUserAndSubscription(event, to: &keys)
     }
 
     private func addUnmatched(_ event: JSONValue, to keys: inout [UInt64]) {

@@ -11,7 +11,7 @@ package struct TraceGraph {
         /// The log that should contain an effect but does not: its stage may be behind, or may hold the effect back.
         var waitsFor: String?
         /// Whether the plugin that writes the log of `waitsFor` has processed the event, and wrote no effect.
-        var isLeftOut = false
+        var wasDroppedByPlugin = false
     }
 
     private(set) var nodes: [EventPlace: Node] = [:]
@@ -26,8 +26,8 @@ package struct TraceGraph {
         self.targets = Set(targets.map(\.place))
         let user = TraceGraph.user(of: targets)
         for target in targets {
-            let (origins, left) = try causality.origins(of: target)
-            changesLeftOut += left
+            let (origins, leftOut) = try causality.origins(of: target)
+            changesLeftOut += leftOut
             for origin in origins { try expand(origin, user, causality) }
             if nodes[target.place] == nil { try expand(target, user, causality) }
         }
@@ -51,7 +51,7 @@ package struct TraceGraph {
             let expected = effects.isEmpty ? event.expected(in: causality.logs) : nil
             nodes[event.place] = Node(
                 event: event, effects: effects.map(\.place), waitsFor: expected,
-                isLeftOut: try causality.logs.isLeftOut(event, of: expected))
+                wasDroppedByPlugin: try causality.logs.hasPluginProcessed(event, for: expected))
             open += effects.reversed()
         }
     }
@@ -116,7 +116,7 @@ extension TraceGraph {
 
 extension TraceLogs {
     /// Whether a plugin has processed an event. False for Belfry's own stages, which may hold events back.
-    fileprivate func isLeftOut(_ event: TraceEvent, of name: String?) throws -> Bool {
+    fileprivate func hasPluginProcessed(_ event: TraceEvent, for name: String?) throws -> Bool {
         guard let log = name.flatMap(log(named:)), log.role == .other else { return false }
         var isPassed = false
         _ = try LogScan.events(in: log.directory, from: event.now, containing: []) { _ in

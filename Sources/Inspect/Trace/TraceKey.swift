@@ -15,7 +15,7 @@ struct TraceKey: Hashable, Sendable {
         case device
         /// The receiver of a match, a notification, a push or an outcome.
         case user
-        /// The user whose device or subscription a `device.*` or `subscription.*` event is about.
+        /// The user in an event that stages pass on unchanged (see ``content``), `device.retired` or `notice.*`.
         case userState
         case subscription
         /// A user and the ID of one of the user's subscriptions.
@@ -34,7 +34,7 @@ struct TraceKey: Hashable, Sendable {
         /// The canonical form of an event that stages pass on unchanged, such as `device.*`, `subscription.*` and
         /// `push.redrive`.
         case content
-        /// The device that a `device.*` event is about.
+        /// The device in an event that stages pass on unchanged (see ``content``), `device.retired` or `notice.*`.
         case deviceState
         /// The token that a device registers with.
         case token

@@ -14,7 +14,7 @@ package enum TraceIDKind: String, CaseIterable {
 
 /// The result of looking up an ID.
 package enum TraceFinding {
-    /// The ID is unique: one trace shows all these events.
+    /// The ID belongs to one event, or to the events of one notification. One trace shows these events.
     case targets([TraceEvent], TraceIDKind)
     /// The ID fits several events, listed from the newest. `hasMore` is true if some were left out.
     case hits([TraceHit], hasMore: Bool)

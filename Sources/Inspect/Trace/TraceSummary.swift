@@ -9,7 +9,7 @@ enum TraceSummary {
         let parts: [String?] =
             switch event.type {
             case EventName.recordSave, EventName.recordDelete: [facts.reason, record(facts), origin(facts)]
-            case EventName.match: [address(facts), facts.reason.map { "(\($0))" }]
+            case EventName.match: [userAndSubscription(facts), facts.reason.map { "(\($0))" }]
             case EventName.notMatched: [unmatched(facts)]
             case EventName.notification: [userAndSubscription(facts), severalChanges(facts)]
             case EventName.coalesced: [userAndSubscription(facts), "replaced by \(replacement(facts))"]
@@ -25,7 +25,7 @@ enum TraceSummary {
             case EventName.appResumed:
                 [facts.transport, facts.topic?.string, facts.held.map { "\(Int($0).of("held push")) released" }]
             case EventName.deadLetter: ["by \(facts.stage ?? "?"):", facts.code, facts.path, facts.reason]
-            default: [address(facts), facts.device?.string, facts.transport]
+            default: [userAndSubscription(facts), facts.device?.string, facts.transport]
             }
         return parts.joined()?.printable ?? ""
     }
@@ -38,7 +38,7 @@ enum TraceSummary {
         [facts.originUser?.string, facts.originDevice?.string].joined(by: "/").map { "by \($0)" }
     }
 
-    private static func address(_ facts: EventFacts) -> String? {
+    private static func userAndSubscription(_ facts: EventFacts) -> String? {
         [facts.user?.string, facts.subscriptionID?.string].joined()
     }
 

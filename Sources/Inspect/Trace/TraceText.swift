@@ -29,7 +29,7 @@ package struct TraceText {
     private func tree(_ visit: TraceGraph.Visit, _ children: [[String]]) -> [String] {
         var branches = children
         if let log = visit.node.waitsFor, !visit.isRepeated {
-            let text = visit.node.isLeftOut ? "not passed on by \(log)" : "nothing in \(log) yet"
+            let text = visit.node.wasDroppedByPlugin ? "not passed on by \(log)" : "nothing in \(log) yet"
             branches.append([painter.dim(text)])
         }
         var lines = [line(visit)]

@@ -1,4 +1,4 @@
-/// Checks that the request is well-formed HTTP/2 and has the right path and method.
+/// Checks that the request is well-formed HTTP/2, has the right path and method, and repeats no header of APNs.
 extension RequestCheck {
     static let pathPrefix = "/3/device"
 
@@ -24,8 +24,8 @@ extension RequestCheck {
     }
 }
 
-/// The rules for well-formed requests (RFC 9113 §8.2, §8.3). A malformed request gets a stream error instead of an
-/// answer.
+/// The rules for well-formed requests (RFC 9113 §8.1.1, §8.2, §8.3). A malformed request gets a stream error instead of
+/// an answer.
 enum HeaderRules {
     static func areMet(by request: PushRequest, hasBody: Bool) -> Bool {
         request.headers.allSatisfy { isLegal($0) } && hasPseudoHeaders(request) && hasFittingLength(request, hasBody)

@@ -42,20 +42,21 @@ extension RequestCheck {
     ) throws(Refusal) {
         guard let bundles = registry.bundles, !(connection.bundles ?? bundles).contains(bundle) else { return }
         if bundles.contains(bundle) {
-            inspection.warnings.append("\(bundle) is newer than this connection's first push: open another connection")
+            inspection.warnings.append(
+                "\(bundle) was registered after this connection's first push: open another connection")
         }
         throw disallowed
     }
 }
 
-/// The form of topics: parts of ASCII letters, digits, `-` and `_`, separated by dots.
+/// The form of topics: at most 255 bytes, in parts of ASCII letters, digits, `-` and `_`, which are separated by dots.
 package enum TopicText {
     package static func isWellFormed(_ topic: String) -> Bool {
         let parts = topic.split(separator: ".", omittingEmptySubsequences: false)
-        return topic.utf8.count <= 255 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isLetter) }
+        return topic.utf8.count <= 255 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(isAllowed) }
     }
 
-    private static func isLetter(_ letter: Character) -> Bool {
-        letter.isASCII && (letter.isLetter || letter.isNumber || letter == "-" || letter == "_")
+    private static func isAllowed(_ character: Character) -> Bool {
+        character.isASCII && (character.isLetter || character.isNumber || character == "-" || character == "_")
     }
 }

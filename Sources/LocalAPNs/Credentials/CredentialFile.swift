@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads and writes the files of the server's folder.
+/// Reads and writes the files that hold keys and certificates.
 enum CredentialFile {
     static func read(_ path: String) throws(StartError) -> String? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }

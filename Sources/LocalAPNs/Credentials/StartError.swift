@@ -2,7 +2,7 @@
 package enum StartError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A file cannot be read or written.
     case file(path: String, reason: String)
-    /// There is no file at the user's path.
+    /// The file that the user named does not exist.
     case missing(path: String)
     /// A file has wrong contents, or its contents cannot be made.
     case content(path: String, reason: String)

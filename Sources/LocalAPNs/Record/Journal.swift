@@ -6,7 +6,7 @@ final class Journal: Sendable {
         var records: [Record] = []
         var requests = 0
         var listeners: [Int: AsyncStream<Record>.Continuation] = [:]
-        var listenerCount = 0
+        var lastListener = 0
         var hasEnded = false
     }
 
@@ -39,8 +39,8 @@ final class Journal: Sendable {
         state.withLock { state in
             for record in state.records { continuation.yield(record) }
             guard !state.hasEnded else { return continuation.finish() }
-            state.listenerCount += 1
-            let number = state.listenerCount
+            state.lastListener += 1
+            let number = state.lastListener
             state.listeners[number] = continuation
             continuation.onTermination = { [weak self] _ in self?.forget(number) }
         }

@@ -58,7 +58,7 @@ private enum BodyText {
         return text ?? quoted(body)
     }
 
-    /// Replaces line ends with spaces. JSON has line ends only between values, because strings escape them.
+    /// Replaces line ends with spaces. JSON has line ends only outside of strings, because strings escape them.
     private static func oneLine(_ bytes: UnsafeRawBufferPointer) -> String {
         String(decoding: bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
     }

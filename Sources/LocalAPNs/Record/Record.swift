@@ -25,7 +25,8 @@ package struct RecordedRequest: Sendable {
     package var reason: String?
     /// Why there was no answer: `silence`, `drop`, `goaway`, or `reset` with its code; nil if there was an answer.
     package var ending: String?
-    /// The client's `apns-id`; if the client sent no valid ID, the ID that the server made.
+    /// The client's `apns-id`. The server makes an ID if the client sent no valid one, or if an earlier check
+    /// rejected the request.
     package var id: String
     /// The header `apns-unique-id` of the answer, which only a development server sends.
     package var uniqueID: String?
@@ -42,7 +43,7 @@ package struct RecordedRequest: Sendable {
     package var keyID: String?
     /// The payload as it was sent, without the bytes after the first ``PushRequest/bodyBytesMax``.
     package var body: [UInt8]
-    /// Whether an earlier request had the same `apns-id`; false if the client sent no valid ID.
+    /// Whether an earlier request had the same `apns-id`; false if ``id`` is an ID that the server made.
     package var isRepeat: Bool
     /// Remarks on faults of the request, even if it was accepted.
     package var warnings: [String]
@@ -72,6 +73,7 @@ package struct ConnectionEvent: Sendable {
         case refused(stream: Int)
         /// The client reset a stream.
         case reset(stream: Int, code: String)
+        /// The connection ended after this many requests.
         case close(requests: Int)
         /// TLS or HTTP/2 failed.
         case failed(reason: String)

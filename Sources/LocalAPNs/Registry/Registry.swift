@@ -1,7 +1,7 @@
 /// The keys, apps and devices that APNs knows.
 package struct Registry: Sendable {
     package var keys: [String: SigningKey] = [:] {
-        didSet { verified.removeAll() }
+        didSet { verifiedTokens.removeAll() }
     }
     /// The devices by their token in lower case, then by bundle ID.
     package private(set) var devices: [String: [String: Device]] = [:]
@@ -10,9 +10,9 @@ package struct Registry: Sendable {
     /// The provider token in use for each key ID. Only used if all connections share the limit for changes of the
     /// token.
     package var updates: [String: TokenUpdates] = [:]
-    private var verified: [String: ProviderToken] = [:]
-    private var listed: Set<String> = []
-    private var revoked: Set<String> = []
+    private var verifiedTokens: [String: ProviderToken] = [:]
+    private var registeredBundles: Set<String> = []
+    private var revokedKeys: Set<String> = []
 
     /// How many verified tokens are remembered: more than clients use at the same time. When this number is reached,
     /// all are forgotten before the next token is remembered.
@@ -25,36 +25,36 @@ package struct Registry: Sendable {
     }
 
     /// The apps that have registered devices; nil if any app is accepted.
-    package var bundles: Set<String>? { isStrict ? listed : nil }
+    package var bundles: Set<String>? { isStrict ? registeredBundles : nil }
 
     /// Adds a device, or replaces the device with the same token and app.
     package mutating func set(_ device: Device) {
         devices[device.token, default: [:]][device.bundle] = device
-        listed.insert(device.bundle)
+        registeredBundles.insert(device.bundle)
     }
 
     /// - Returns: Whether there is such a key.
     package mutating func set(key id: String, _ state: KeyState) -> Bool {
         switch state {
-        case .active: revoked.remove(id)
-        case .revoked: revoked.insert(id)
+        case .active: revokedKeys.remove(id)
+        case .revoked: revokedKeys.insert(id)
         }
         return keys[id] != nil
     }
 
     /// Parses a provider token. Tokens of revoked keys are rejected.
     package mutating func token(_ text: String, leniently: Bool) -> ProviderToken? {
-        guard let token = read(text, leniently: leniently), !revoked.contains(token.key.id) else { return nil }
+        guard let token = read(text, leniently: leniently), !revokedKeys.contains(token.key.id) else { return nil }
         return token
     }
 
     /// Parses a token. A valid token is remembered and not checked again.
     private mutating func read(_ text: String, leniently: Bool) -> ProviderToken? {
-        let name = leniently ? "~" + text : text
-        if let known = verified[name] { return known }
+        let cacheKey = leniently ? "~" + text : text
+        if let known = verifiedTokens[cacheKey] { return known }
         guard let token = TokenReader(keys: keys, isLenient: leniently).read(text) else { return nil }
-        if verified.count >= Registry.verifiedMax { verified.removeAll() }
-        verified[name] = token
+        if verifiedTokens.count >= Registry.verifiedMax { verifiedTokens.removeAll() }
+        verifiedTokens[cacheKey] = token
         return token
     }
 }

@@ -62,7 +62,7 @@ final class Connection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error as? NIOSSLError != .uncleanShutdown { report(.failed(reason: "\(error)")) }
-        // NIO itself resets the stream after such an error.
+        // After an error of one stream, NIO itself resets the stream.
         guard !(error is NIOHTTP2Errors.StreamError) else { return }
         context.close(promise: nil)
     }
@@ -207,8 +207,8 @@ extension Connection {
         closeIfDone()
     }
 
-    /// Changes the number of streams after an answer, and counts errors. Sends GOAWAY when the number of errors reaches
-    /// ``Quirks/goAwayAfterErrors``.
+    /// Announces how many streams the client may have open, if an answer changes this number, and counts errors. Sends
+    /// GOAWAY when the number of errors reaches ``Quirks/goAwayAfterErrors``.
     private func noteAnswer(_ status: Int, _ isAuthenticated: Bool) {
         let quirks = server.service.check.quirks
         let streams = allowance.answered(

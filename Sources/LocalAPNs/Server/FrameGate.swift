@@ -14,7 +14,7 @@ final class FrameGate: ChannelDuplexHandler {
 
     /// The stream limit in NIO's own SETTINGS, which NIO enforces: practically no limit.
     static let unlimited: UInt32 = 0x7FFF_FFFF
-    private let firstStreams: Int
+    private let initialLimit: Int
     private let ignoresPings: () -> Bool
     private var context: ChannelHandlerContext?
     private var arrived = ByteBuffer()
@@ -26,17 +26,20 @@ final class FrameGate: ChannelDuplexHandler {
     /// The stream limit that the client acknowledged last.
     private(set) var acknowledged: Int
 
-    /// - Parameter ignoresPings: Whether PING frames of the client are not answered.
-    init(firstStreams: Int, ignoresPings: @escaping () -> Bool) {
-        self.firstStreams = firstStreams
-        acknowledged = firstStreams
+    /// - Parameters:
+    ///   - initialLimit: The stream limit in the first SETTINGS.
+    ///   - ignoresPings: Whether PING frames of the client are not answered.
+    init(initialLimit: Int, ignoresPings: @escaping () -> Bool) {
+        self.initialLimit = initialLimit
+        acknowledged = initialLimit
         self.ignoresPings = ignoresPings
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// The stream limit for the client: the highest limit that the client has acknowledged or may already have read.
+    /// The stream limit for the client: the highest of the limit that the client acknowledged last and the limits that
+    /// the client has not acknowledged, but may already have read.
     var allowed: Int { unacknowledged.compactMap(\.self).reduce(acknowledged, max) }
 
     func announce(streams: Int) {
@@ -73,7 +76,7 @@ final class FrameGate: ChannelDuplexHandler {
         let length = Int(buffer.getInteger(at: start, as: UInt32.self) ?? 0) >> 8
         for entry in stride(from: start + 9, to: start + 9 + length, by: 6)
         where buffer.getInteger(at: entry, as: UInt16.self) == 3 {
-            buffer.setInteger(UInt32(firstStreams), at: entry + 2)
+            buffer.setInteger(UInt32(initialLimit), at: entry + 2)
         }
     }
 }

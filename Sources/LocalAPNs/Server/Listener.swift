@@ -48,7 +48,7 @@ struct Listener {
         let certificate = try pipeline.nioSSL_peerCertificate().map { reader.read(try $0.toDERBytes()) }
         let state = ConnectionState(number: server.nextNumber(), certificate: certificate)
         let allowance = StreamAllowance(full: server.service.streams, hasCertificate: certificate != nil)
-        let gate = FrameGate(firstStreams: allowance.announced) { [server] in server.service.check.quirks.ignorePings }
+        let gate = FrameGate(initialLimit: allowance.announced) { [server] in server.service.check.quirks.ignorePings }
         try pipeline.addHandler(gate)
         try pipeline.addHandler(Listener.http2())
         try pipeline.addHandler(

@@ -2,7 +2,7 @@
 final class ServerState {
     var service: Service
     private var connections: [Int: Connection] = [:]
-    private var count = 0
+    private var lastNumber = 0
     private let journal: Journal
 
     init(_ service: Service, _ journal: Journal) {
@@ -11,8 +11,8 @@ final class ServerState {
     }
 
     func nextNumber() -> Int {
-        count += 1
-        return count
+        lastNumber += 1
+        return lastNumber
     }
 
     func add(_ connection: Connection) { connections[connection.number] = connection }

@@ -38,8 +38,8 @@ package struct Answer: Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// Applies the result of the rules, and the script. A script may end any request, but it changes only the answers
-    /// to requests that the rules accept.
+    /// Applies the result of the rules, and the script. A script may end any request, but it changes the status and the
+    /// reason only of requests that the rules accept.
     mutating func apply(_ refusal: Refusal?, _ conduct: Conduct) {
         if let ending = conduct.ending {
             self.ending = Ending(ending)

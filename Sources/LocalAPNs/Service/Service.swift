@@ -124,7 +124,7 @@ extension Service {
         deliveries.expire(at: now).map { event($0, .expired) }
     }
 
-    /// Changes a device. A device that is active again gets its stored push.
+    /// Adds or changes a device. A device that is active again gets its stored push.
     package mutating func set(_ device: Device) -> [DeliveryEvent] {
         var device = device
         device.since = device.since ?? (device.state == .active ? nil : now)

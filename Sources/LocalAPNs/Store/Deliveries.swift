@@ -49,7 +49,7 @@ package struct Deliveries: Sendable {
 
     /// Drops stored pushes that have expired.
     ///
-    /// - Returns: The dropped pushes, in the order of their devices.
+    /// - Returns: The dropped pushes, sorted by device token and then by bundle ID.
     package mutating func expire(at now: Int64) -> [Push] {
         let late = stored.values.filter { $0.expiresAt <= now }.sorted { $0.address < $1.address }
         for push in late { stored[push.address] = nil }

@@ -3,7 +3,7 @@
 /// The settings of a stage are recorded beside its log. Settings that were recorded after the change always contain
 /// this setting. So recorded settings without it are older, and the earlier default applied to them.
 public struct ChangedDefault: Sendable, Hashable {
-    /// The setting's key in its plugin's settings.
+    /// The setting's key in the settings of the stage.
     public let key: String
     /// The earlier default. It applies to recorded settings without the key.
     public let before: String

@@ -59,7 +59,7 @@ enum LinkAddress {
         guard !host.isEmpty, !host.contains(where: { "/; ".contains($0) }) else { throw malformed("tcp://\(text)") }
         guard host != "*" else {
             throw Complaint(
-                "tcp://\(text) is not an address to which the stage's readers can connect",
+                "tcp://\(text) is not an address to which clients can connect",
                 hint: "write tcp://0.0.0.0\(text[(colon ?? text.endIndex)...]) for all of the machine's addresses")
         }
         guard let number = UInt16(port), number > 0 else {

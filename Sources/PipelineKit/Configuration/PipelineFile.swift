@@ -20,7 +20,7 @@ package struct PipelineFile: Sendable {
     /// The settings of the gateway for CloudKit Web Services; nil if the pipeline has no gateway. The gateway checks
     /// the settings when it decodes them.
     package let api: SettingsReader?
-    /// The keys of the whole file, for errors that name their places.
+    /// All settings of the file, for errors that name a place in the file.
     package let settings: SettingsReader
 
     /// The stage that reads from no other stage.

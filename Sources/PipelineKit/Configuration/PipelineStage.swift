@@ -108,7 +108,8 @@ extension SettingsReader {
         guard valid, (1...nameBytesMax).contains(text.utf8.count), !text.hasPrefix("-") else {
             throw Complaint(
                 "\"\(text)\" is not a valid name",
-                hint: "names have up to \(nameBytesMax) letters a-z, digits and hyphens")
+                hint: "names have up to \(nameBytesMax) letters a-z, digits and hyphens, and do not begin with a "
+                    + "hyphen")
         }
         return text
     }

@@ -87,7 +87,7 @@ public struct Secret: Sendable {
         case .environment(let variable): "the environment variable \(variable)"
         case .credential(let name): "the credential \(name)"
         case .text: "the pipeline file"
-        case .leftOut: "the recorded settings, which leave it out"
+        case .leftOut: "the recorded settings, without its text"
         }
     }
 

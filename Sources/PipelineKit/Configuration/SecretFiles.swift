@@ -1,18 +1,18 @@
 /// Finds secrets whose files this process cannot use. Environment variables and credentials are not checked: only the
 /// process that uses them has them.
 extension PipelineFile {
-    /// The errors that a start on this machine, by this user, would report; in the order of the file.
+    /// The errors about secret files that a start by this user on this machine would report, in the order of the file.
     package func secretFileErrors() -> [SettingsError] {
-        stagesInOrder.flatMap { $0.settings.secretFileErrors(isPlugin: !$0.command.isEmpty) }
+        stagesInOrder.flatMap { $0.settings.secretFileErrors(isProgram: !$0.command.isEmpty) }
             .sorted { ($0.line, $0.column) < ($1.line, $1.column) }
     }
 }
 
 extension SettingsReader {
-    /// - Parameter isPlugin: Whether the stage is a program. Then only the keys of its links are checked, because all
+    /// - Parameter isProgram: Whether the stage is a program. Then only the keys of its links are checked, because all
     ///   other settings belong to the program.
-    fileprivate func secretFileErrors(isPlugin: Bool) -> [SettingsError] {
-        nodes.filter { !isPlugin || $0.key == "curve" }.flatMap { secretFileErrors(in: $0.value, path(to: $0.key)) }
+    fileprivate func secretFileErrors(isProgram: Bool) -> [SettingsError] {
+        nodes.filter { !isProgram || $0.key == "curve" }.flatMap { secretFileErrors(in: $0.value, path(to: $0.key)) }
     }
 
     private func secretFileErrors(in node: SettingsNode, _ path: String) -> [SettingsError] {

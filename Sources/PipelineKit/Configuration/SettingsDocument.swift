@@ -94,7 +94,7 @@ extension SettingsError {
         case YamlError.composer(_, problem: "but found another document", let mark, _):
             self.init(
                 file: file, line: mark.line, column: mark.column, reason: "a second YAML document begins",
-                hint: "write one pipeline for each file")
+                hint: "write each pipeline in a file of its own")
         case YamlError.scanner(let context, let problem, let mark, _),
             YamlError.parser(let context, let problem, let mark, _),
             YamlError.composer(let context, let problem, let mark, _):

@@ -14,7 +14,7 @@ public struct Explanation: Sendable, Hashable {
     /// The reasons that this reason consists of, such as the clauses of a predicate.
     public var parts: [Explanation]
 
-    /// Made by a stage in its `explain`.
+    /// A stage calls this in its `explain`.
     public init(
         _ stage: String, _ code: ExplanationCode, _ text: String, _ details: [Detail] = [], parts: [Explanation] = []
     ) {

@@ -117,7 +117,7 @@ extension ExplanationCode {
         case .payloadAlert: "The push shows or plays something, or sets the badge."
         case .payloadSilent: "The push is silent: it wakes the app and shows nothing."
         case .payloadPruned: "The payload was too long; the named parts were left out."
-        case .payloadUnfit: "The payload lacks the values of the named fields, because it cannot contain values of their types there."
+        case .payloadUnfit: "The payload lacks values of the named fields, because their types are not allowed there."
         case .deviceRegistered: "The device was registered when the push came."
         case .deviceNone: "The user had no such device, or no device at all, when the push came."
         case .deviceNotRegisteredYet: "The device was first registered after the push."
@@ -143,11 +143,12 @@ extension ExplanationCode {
 }
 
 extension ExplanationCode {
-    /// What a fact with this code means for the push.
+    /// What an explanation with this code means for the push.
     public enum Effect: Sendable {
         case allowsPush, preventsPush, none
     }
 
+    /// What an explanation with this code means for the push.
     public var effect: Effect {
         switch self {
         case .subscriptionMatched, .scopeSame, .zoneSame, .recordTypeSame, .recordTypeIgnored, .firesOnSame,

@@ -1,4 +1,4 @@
-/// A fact about a stage's state for the operator. Made by ``InspectableStage/findings(of:)``.
+/// A fact for the operator, found by a stage (``InspectableStage/findings(of:)``) or by a check of `belfry doctor`.
 public struct StageFinding: Sendable, Hashable {
     /// How much a finding matters. `belfry doctor` exits with status 1 if there is a warning or an error.
     public enum Severity: String, Sendable, CaseIterable {
@@ -18,7 +18,7 @@ public struct StageFinding: Sendable, Hashable {
     /// More members, for programs.
     public let details: [Explanation.Detail]
 
-    /// Made by a stage in its `findings`.
+    /// A stage calls this in its `findings`.
     public init(
         _ severity: Severity, _ code: String, _ text: String, lines: [String] = [], fix: String? = nil,
         _ details: [Explanation.Detail] = []

@@ -3,13 +3,14 @@ import Time
 
 /// A stage that shows its state and explains what it would do with an event.
 public protocol InspectableStage: StageCore {
-    /// The name of the state in `belfry state`, such as `subscriptions`; nil if the stage shows no state.
+    /// The name, in `belfry state`, of what ``writeState(into:)`` writes, such as `subscriptions`. Nil if the stage
+    /// shows no state.
     static var stateName: String? { get }
 
-    /// Writes the state, one JSON object a line, always in the same order.
+    /// Writes the most important part of the state, one JSON object a line, always in the same order.
     func writeState(into lines: inout ByteBuffer)
 
-    /// The names of parts of the state that can be shown separately.
+    /// The names of further parts of the state in `belfry state`. Each is shown on its own.
     static var otherStateNames: [String] { get }
 
     /// Writes a part that ``otherStateNames`` lists, in the form of ``writeState(into:)``.

@@ -4,7 +4,8 @@ import Synchronization
 /// Reads earlier events of a stage's own log for the stage. The events never change, so the stage's outputs still
 /// depend only on its input.
 package protocol PastEvents: AnyObject, Sendable {
-    /// Calls `body` with the line of an event that the host has appended. The stage finds later events in its outbox.
+    /// Calls `body` with the line of an event that the host has appended. Events that the host has not appended yet are
+    /// in the stage's outbox.
     ///
     /// - Returns: False if the event cannot be read. A host then ends the stage.
     func read(_ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool

@@ -4,9 +4,9 @@ import Time
 
 /// One step of a pipeline: a deterministic state machine.
 ///
-/// A stage is a value that folds events. It reads no clock and no random source and does no I/O. Its output never
-/// depends on the order of a hash table or on how its input was cut into batches. Its host does the rest. So the same
-/// inputs at the same times give the same bytes on any machine, which makes replay exact.
+/// A stage is a value that folds events. It reads no clock and no random source and does no I/O: its host does that.
+/// Its output never depends on the order of a hash table or on how its input was cut into batches. So the same inputs
+/// at the same times give the same bytes on any machine, which makes replay exact.
 ///
 /// A new stage conforms to this protocol and is registered under ``StageCore/kind`` in a ``Registry``. ``StageCore``
 /// has the required members; the other protocols are optional abilities, whose members all have defaults.
@@ -52,10 +52,11 @@ public protocol StageCore: SendableMetatype {
     /// replay alike:
     ///
     /// - after ``StageFault/wakesMax`` wakes in a row, within a second of the stage's time, each without an output or
-    ///   with an unchanged deadline;
-    /// - after one wake in several parts (``PartwiseStage/isUnfinished``) that leaves the deadline unchanged;
+    ///   with a next deadline that is not later than `now`;
+    /// - after one wake in several parts (``PartwiseStage/isUnfinished``) with a next deadline that is not later than
+    ///   `now`;
     /// - in `belfry run`, at the end of all input: after ``StageFault/wakesMax`` wakes in a row, within any span of the
-    ///   stage's time, each without an output or with an unchanged deadline.
+    ///   stage's time, each without an output or with a next deadline that is not later than `now`.
     mutating func wake(at now: Instant, into out: inout Outbox)
 }
 
@@ -74,7 +75,7 @@ public struct StageContext: Sendable {
     public var log: LogIdentity
     /// The identity of the log that the stage reads; for a source, of its own log.
     public var upstream: LogIdentity
-    /// The name of the log that the stage reads.
+    /// The name of the log that the stage reads; for a source, of its own log.
     public var upstreamName: String
     /// The plugins that the stage's settings may choose from.
     public var registry: Registry
@@ -98,7 +99,8 @@ public struct InputEvent: ~Copyable, ~Escapable {
     public let sequence: UInt64
     /// The event, which is a JSON object.
     public let json: JSONView
-    /// The event's text in the log, without its line feed.
+    /// The event's text as the stage gets it, without its line feed: for a source the producer's line, otherwise the
+    /// line in the upstream's log.
     public let line: RawSpan
 
     /// ``json`` without the compiler's lifetime check.

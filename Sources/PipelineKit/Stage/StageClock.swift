@@ -4,8 +4,9 @@ import Time
 /// order.
 ///
 /// The stage's time is the time of its input: the stage receives an event at the `now` of the event's batch, after it
-/// was woken for every earlier deadline. If the stage is woken between two events, the host records the wake in a batch
-/// of its own. So a replay needs only the pair `(cursor, now)` of each batch.
+/// was woken for every deadline up to this time. If the stage is woken while no event has come, the outputs are a batch
+/// of their own, whose `now` is the time of the last wake. So a replay needs only the pair `(cursor, now)` of each
+/// batch.
 public struct StageClock<S: Stage> {
     /// The stage after its last event, answer or wake.
     public private(set) var stage: S
@@ -94,7 +95,7 @@ extension StageClock {
     /// and after a fault.
     package var nextWake: Instant? { fault == nil ? stage.deadline.map { max($0, now) } : nil }
 
-    /// How many wakes in a row had no output or left the deadline unchanged.
+    /// How many wakes in a row had no output, or were followed by a deadline that was not later than the wake.
     package var fruitlessWakes: Int { fruitless.count }
 
     /// Whether the stage must be woken before it gets an event at that time.
@@ -159,7 +160,8 @@ extension StageClock {
     }
 }
 
-/// Counts wakes in a row without an output or with an unchanged deadline, since the stage's last event or answer.
+/// Counts wakes in a row without an output, or with a next deadline that is not later than the wake, since the stage's
+/// last event or answer.
 private struct FruitlessWakes {
     private(set) var count = 0
     /// How many of these wakes there were since ``second``.

@@ -6,7 +6,7 @@ import Time
 /// Wakes are counted by the stage's own time, so that a replay finds the same fault.
 public struct StageFault: Error, Hashable, Sendable {
     /// How many such wakes in a row are a fault: within a second of the stage's time, without an event or an answer
-    /// between them, each without an output or with an unchanged deadline.
+    /// between them, each without an output or with a next deadline that is not later than the wake.
     public static let wakesMax = 100_000
 
     /// The stage's name in the pipeline file, or its kind.
@@ -20,7 +20,7 @@ public struct StageFault: Error, Hashable, Sendable {
     /// The deadline that the stage asks for.
     public var next: Instant
 
-    /// Made by ``StageClock``.
+    /// Made by ``StageClock``, and by a host at the end of a `belfry run`.
     public init(stage: String, wakes: Int, from: Instant, to: Instant, next: Instant) {
         (self.stage, self.wakes, self.from, self.to, self.next) = (stage, wakes, from, to, next)
     }

@@ -8,7 +8,8 @@ public protocol TransportingStage: StageCore {
     /// record the answers in the order in which they came: ``answer(recordedIn:)`` reads them back.
     mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox)
 
-    /// The first upstream event with a push that waits for its first answer; nil if no push waits.
+    /// The first upstream event with a push that was handed out and has no answer yet. Retries do not count: their
+    /// pushes have an answer. Nil if each push has its first answer.
     var firstUnanswered: UInt64? { get }
 
     /// Hands out the unanswered pushes again, in order, after a restart.

@@ -7,8 +7,9 @@ import ZeroMQ
 /// The producer's end of the connection to a door. Sends numbered lines, keeps them until they are acknowledged, and
 /// sends them again after the ingest stage was restarted. Belongs to one thread.
 ///
-/// A producer's name belongs to the producer's CURVE key, or to its secret if it has no key. Only a producer with this
-/// key or secret can use the name again.
+/// A producer's name belongs to the producer's client, that is, the name that the pipeline file gives the producer's
+/// CURVE key. If the producer has no key, the name belongs to its secret. Only a producer with the same client or
+/// secret can use the name again.
 package final class Producer {
     /// The door's answer to some lines.
     package struct Answer: Sendable, Hashable {
@@ -36,7 +37,7 @@ package final class Producer {
     package struct Saved: Sendable, Hashable {
         package var line: UInt64
         package var subscription: SavedSubscription
-        /// The event of the changes log that saved the subscription, as a sequence. The subscription watches every
+        /// The sequence of the event of the changes log that saved the subscription. The subscription watches every
         /// later change.
         package var activeFrom: UInt64
     }
@@ -87,7 +88,8 @@ package final class Producer {
     /// them.
     package var onAnswer: (Answer) -> Void = { _ in }
     package var onLostAnswers: (LostAnswers) -> Void = { _ in }
-    /// How many of the lines with lost answers the door refused. Nil if the door does not know, or has not said so yet.
+    /// How many of the lines with lost answers the door refused. Nil if the door does not know the number, or has not
+    /// sent it yet.
     package var refusedWithoutAnswer: UInt64? { lacksRefusedCount ? nil : refusedCountWithoutAnswer }
     private var refusedCountWithoutAnswer: UInt64? = 0
     /// The greatest mark of ``moveTime(to:mark:)`` that the door has sent back.

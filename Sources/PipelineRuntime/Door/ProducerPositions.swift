@@ -168,8 +168,8 @@ struct ProducerPositions {
 }
 
 /// A record of a producer's lines, as one number in the log's cursor. The lower 33 bits are the lines' checksum plus
-/// one (0 would delete the entry). The upper bits are the number of refused lines plus one, or 0 in the logs of earlier
-/// versions.
+/// one (0 would delete the entry). The upper bits are the number of refused lines plus one. They are 0 if this number
+/// is unknown, because an earlier version began the record without it.
 private struct LineRecord {
     let checksum: LineChecksum
     let refused: UInt64?

@@ -57,7 +57,8 @@ package enum ProducerSecret {
 }
 
 extension HostPlan {
-    /// The secret of producers that act for the pipeline itself. The first call makes it.
+    /// The secret in the data folder. Input files of ingest use it, and so does `belfry send --producer` without
+    /// another secret or key. The first call makes it.
     package func producerSecret() throws -> String {
         try SocketFiles.makeFolder(data, mode)
         return try ProducerSecret.readOrMake(at: "\(data)/\(ProducerSecret.fileName)")

@@ -40,7 +40,7 @@ package final class ClientSocket: MessageSocket {
     private let monitor: ZMQMonitor
     private let keys: ClientKeys?
     private var endpoint = ""
-    private var server = 0
+    private var serverKeyIndex = 0
     private var hangUps = 0
     private var redialAt: ContinuousClock.Instant?
     private var refusal: ConnectionRefusal?
@@ -61,7 +61,7 @@ package final class ClientSocket: MessageSocket {
                 code: EACCES, operation: "connect", endpoint: endpoint,
                 detail: "no permission to connect to \(path); run as the user who runs the stage, or set `data.mode`")
         }
-        if let keys { try socket.useCurveClient(keys.own, serverKey: keys.servers[server]) }
+        if let keys { try socket.useCurveClient(keys.own, serverKey: keys.servers[serverKeyIndex]) }
         try socket.connect(endpoint)
     }
 
@@ -101,7 +101,7 @@ package final class ClientSocket: MessageSocket {
             hangUps += 1
             if hangUps >= ClientSocket.hangUpsMax { refusal = .otherServerKey(keys.servers.map(\.z85)) }
             guard keys.servers.count > 1 else { return }
-            server = (server + 1) % keys.servers.count
+            serverKeyIndex = (serverKeyIndex + 1) % keys.servers.count
             redialAt = time
         }
     }

@@ -14,7 +14,7 @@ final class ControlFrames {
     enum Arrival {
         /// No message waits.
         case none
-        /// A message that is no control frame; `refuse` was called.
+        /// A message with too many frames, or without a valid control frame; `refuse` was called.
         case refused
         /// Valid until the next message is read.
         case frame(JSONValue, peer: [UInt8])

@@ -98,8 +98,8 @@ package enum LinkFrame {
         }
     }
 
-    /// - Parameter forgetsPauses: Whether the stage forgets its pauses after this answer, so that the next answer has
-    ///   only later pauses.
+    /// - Parameter forgetsPauses: Whether the stage forgets the pauses of its host's loop after this answer, so that
+    ///   the next answer has only later pauses.
     package static func health(forgetsPauses: Bool = false) -> [UInt8] {
         frame("health") { if forgetsPauses { $0.append("forget", "pauses") } }
     }

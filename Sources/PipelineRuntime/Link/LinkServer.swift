@@ -115,7 +115,8 @@ package final class LinkServer {
     /// not have yet.
     package func reveal(through sequence: UInt64) { last = max(last, sequence) }
 
-    /// For virtual time: promises consumers that no later event has a time before `now`, and passes on a mark.
+    /// For virtual time: promises consumers that no later event has a time before `now`, and passes on a producer's
+    /// mark: see ``Producer/moveTime(to:mark:)``.
     package func promise(now: Instant, mark: UInt64) { promise = Promise(now: now, mark: mark) }
 
     /// Sends lagging consumers as much as their credit and the turn's limit allow, and sends the promise of virtual

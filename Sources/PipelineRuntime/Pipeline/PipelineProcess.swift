@@ -7,7 +7,7 @@ package final class PipelineProcess: Sendable {
     package let hosts: [StageHost]
     package let context: HostContext
 
-    /// - Throws: ``SettingsError`` if a stage's kind is unknown or does not fit its position in the pipeline.
+    /// - Throws: The errors of ``StageHost/init(_:of:in:)``.
     package convenience init(_ file: PipelineFile, in surroundings: HostSurroundings) throws {
         try self.init(file, context: surroundings.context) { _ in surroundings }
     }

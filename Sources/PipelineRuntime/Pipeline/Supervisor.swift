@@ -3,7 +3,8 @@ import PipelineKit
 import Synchronization
 import ZeroMQ
 
-/// Runs every stage of a pipeline as a process of its own, and restarts each process that ends.
+/// Runs every stage of a pipeline as a process of its own, and restarts each process that ends. The pipeline's gateway,
+/// if it has one, counts as a stage here.
 ///
 /// If a stage refuses its configuration (exit status 78 or 64), all stages are stopped, because the stage would refuse
 /// the configuration again.
@@ -13,7 +14,8 @@ package final class Supervisor: Sendable {
         case started(stage: String, pid: Int32)
         /// `status` is nil if a signal ended the process.
         case ended(stage: String, status: Int32?, reason: String, restartIn: Duration)
-        case gaveUp(stage: String, status: Int32)
+        /// The stage refused its configuration. It is not started again.
+        case refusedConfiguration(stage: String, status: Int32)
         case stopped(stage: String)
     }
 
@@ -54,9 +56,9 @@ package final class Supervisor: Sendable {
     /// The processes that run now.
     package var pids: [String: Int32] { state.withLock { $0.children.mapValues(\.pid) } }
 
-    /// Runs until every stage has ended: after ``stop()``, or after one stage gave up.
+    /// Runs until every stage has ended: after ``stop()``, or after one stage refused its configuration.
     ///
-    /// - Returns: The exit status of the stage that gave up; 0 if no stage gave up.
+    /// - Returns: The exit status of the stage that refused its configuration; 0 if no stage did.
     package func run() async throws -> Int32 {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for program in programs { group.addTask { try await self.keepRunning(program) } }
@@ -96,7 +98,7 @@ package final class Supervisor: Sendable {
             let exit = await child.wait()
             state.withLock { $0.children[program.stage] = nil }
             guard !isStopping else { return observer(.stopped(stage: program.stage)) }
-            if giveUp(program, after: exit) { return }
+            if stopAllIfRefused(program, exit) { return }
             end = exit
             let pause = pauses.next(ranFor: exit.ranFor)
             let status = exit.wasSignalled ? nil : exit.status
@@ -113,17 +115,20 @@ package final class Supervisor: Sendable {
         let child = try ChildProcess(
             program.command, environment: environment, standard: .lifeline(output: STDOUT_FILENO))
         if let file {
-            try await SocketThread.run(name: "start") { child.withLine { $0.send(SupervisorMessage(file)) } }
+            try await SocketThread.run(name: "start") { child.withSocket { $0.send(SupervisorMessage(file)) } }
         }
         return child
     }
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    private func giveUp(_ program: Program, after exit: ChildProcess.Exit) -> Bool {
+    /// Stops all stages if the stage refused its configuration.
+    ///
+    /// - Returns: Whether the stage refused its configuration.
+    private func stopAllIfRefused(_ program: Program, _ exit: ChildProcess.Exit) -> Bool {
         guard !exit.wasSignalled, exit.status == 78 || exit.status == 64 else { return false }
         state.withLock { $0.failure = exit.status }
-        observer(.gaveUp(stage: program.stage, status: exit.status))
+        observer(.refusedConfiguration(stage: program.stage, status: exit.status))
         stop()
         return true
     }
@@ -162,7 +167,7 @@ extension Supervisor {
             state.file = file
             return true
         }
-        for child in asked.values { child.withLine { $0.send(areAllReady ? .apply : .discard) } }
+        for child in asked.values { child.withSocket { $0.send(areAllReady ? .apply : .discard) } }
         return answers
     }
 
@@ -180,9 +185,9 @@ extension Supervisor {
 
     private func ask(_ child: ChildProcess, _ message: SupervisorMessage) async throws -> Answer {
         try await SocketThread.run(name: "ask") {
-            child.withLine { line in
-                line.send(message)
-                return line.receiveAnswer().map { $0 ? .ready : .refused } ?? .absent
+            child.withSocket { socket in
+                socket.send(message)
+                return socket.receiveAnswer().map { $0 ? .ready : .refused } ?? .absent
             }
         }
     }

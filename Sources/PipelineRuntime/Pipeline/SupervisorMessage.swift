@@ -1,4 +1,5 @@
-/// A message from `belfry up` to a stage's process, over the socket that is the process's standard input.
+/// A message from `belfry up` to a process that it started: a stage or the gateway. The message goes over the socket
+/// that is the process's standard input.
 ///
 /// The first message is the pipeline file to run. Every later file asks whether the process can switch to it. The
 /// process answers, and the next message is `apply` or `discard`.

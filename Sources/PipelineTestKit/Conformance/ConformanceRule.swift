@@ -1,4 +1,4 @@
-/// A rule of the plugin contract that conformance checks test.
+/// A rule of the plugin contract. The conformance checks test it.
 public enum ConformanceRule: String, CaseIterable, Sendable, Hashable {
     case opens
     case answers
@@ -38,7 +38,7 @@ extension ConformanceRule {
         case .cuts: "The output does not depend on how events are cut into batches, or long outputs into parts."
         case .causes:
             "There is no output before the first input, and no output names a cause that was not in the input."
-        case .unknown: "Events of an unknown type are passed on."
+        case .unknown: "A stage that passes events on does not drop events of an unknown type."
         case .odd:
             "Events with missing members, or with members of wrong types, cause no crash and no invalid output."
         case .deadlines: "After a wake, the deadline is later than the wake. Without input, the wakes end."

@@ -5,11 +5,12 @@ import ZeroMQ
 
 /// Checks whether a plugin program follows the rules that the host of a `command:` stage relies on.
 ///
-///     let check = try ProgramConformance(["/usr/bin/python3", "quiet_types.py", "Draft"], directory: "plugins")
+///     let check = try ProgramConformance(
+///         ["/usr/bin/python3", "quiet_types.py", "Draft"], directory: "plugins", registry: registry)
 ///     #expect(try await check.problems() == [])
 ///
-/// The program is started about ten times, and fed with sample events of all types or with the given events. What the
-/// program prints to its standard output goes to standard error.
+/// The program is started about fifteen times, and fed with sample events of all types or with the given events. What
+/// the program prints to its standard output goes to standard error.
 public struct ProgramConformance: Sendable {
     let command: [String]
     let directory: String?

@@ -4,7 +4,7 @@ import Time
 
 /// Checks whether a stage follows the rules that hosts and replays rely on.
 ///
-///     let check = try StageConformance(UpperCaseStage.self)
+///     let check = try StageConformance(UpperCaseStage.self, registry: registry)
 ///     #expect(check.problems() == [])
 ///
 /// The stage is fed with sample events of all types, or with the given events. A stage that traps ends the process;
@@ -50,7 +50,7 @@ private struct TestedStage<S: Stage>: Sendable {
     let samples: [SampleEvent]
     let registry: Registry
 
-    /// - Parameter past: The events that the stage may read again.
+    /// - Parameter past: The stage's own earlier outputs, which it may read again.
     func fresh(_ past: PastInMemory = PastInMemory()) throws -> S {
         let own = S.writes?.rawValue ?? S.kind
         let log = LogIdentity(seed: "conformance", name: own)
@@ -190,8 +190,8 @@ private struct TestedStage<S: Stage>: Sendable {
             let second = try restored(state, at: first, after: cut)
             guard second.snapshot() == state else {
                 throw RuleViolation(
-                    "a stage restored from the snapshot after event \(cut) makes another snapshot: a part of the state "
-                        + "is lost or changed")
+                    "a stage restored from the snapshot after event \(cut) makes a different snapshot: a part of the "
+                        + "state is lost or changed")
             }
             for sample in samples[cut...] { try second.receive(sample) }
             try second.wake(through: .distantFuture)

@@ -23,7 +23,7 @@ final class StageDriver<S: Stage> {
     private var eventReader: EventReader
     private var recallReader = EventReader(limits: EventReader.linkLimits)
     private(set) var sequence: UInt64
-    /// The events that the stage may read again.
+    /// The stage's own earlier outputs, which it may read again.
     let past: PastInMemory
     /// The number of events that came before the events in the outbox.
     private var written: Int
@@ -47,7 +47,7 @@ final class StageDriver<S: Stage> {
         out.partBytesMax = partBytes
     }
 
-    /// The number of events so far.
+    /// The number of output events so far.
     var eventCount: Int { written + out.count }
 
     var outputs: [String] { steps.flatMap(\.outputs) }

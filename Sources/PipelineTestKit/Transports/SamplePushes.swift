@@ -9,7 +9,7 @@ struct SamplePushes: Sendable {
     private let run = UInt64.random(in: 0..<1 << 32)
 
     /// - Parameter first: The sequence of the first push.
-    func window(_ count: Int, from first: UInt64) -> [Delivery] {
+    func batch(_ count: Int, from first: UInt64) -> [Delivery] {
         (0..<UInt64(count)).map { push(first + $0) }
     }
 

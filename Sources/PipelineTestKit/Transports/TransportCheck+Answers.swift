@@ -4,22 +4,22 @@ extension TransportCheck {
     func checkAnswers() async throws {
         try await withOpen { transport in
             for (count, first) in [(1, UInt64(1_000)), (300, 1_001), (20, 1_301)] {
-                let window = samples.window(count, from: first)
-                let answers = try await settle(window, through: transport)
+                let batch = samples.batch(count, from: first)
+                let answers = try await settle(batch, through: transport)
                 try checkAccepted(answers)
-                try await checkArrived(window, answers)
+                try await checkArrived(batch, answers)
             }
         }
     }
 
     func checkUnreadable() async throws {
         try await withOpen { transport in
-            var window = samples.window(30, from: 2_000)
+            var batch = samples.batch(30, from: 2_000)
             let texts = ["no JSON", "{}", "[]", "{\"headers\":{\"apns-id\":7}}", ""]
             for (index, text) in texts.enumerated() {
-                window.insert(samples.unreadable(UInt64(2_100 + index), text), at: index * 5)
+                batch.insert(samples.unreadable(UInt64(2_100 + index), text), at: index * 5)
             }
-            let answers = try await settle(window, through: transport)
+            let answers = try await settle(batch, through: transport)
             try checkAccepted(answers.filter { $0.id.push < 2_100 })
             guard peer.readsPushes else { return }
             for answer in answers where answer.id.push >= 2_100 && answer.outcome != .failed {
@@ -29,17 +29,17 @@ extension TransportCheck {
         }
     }
 
-    func checkEmptyWindow() async throws {
+    func checkEmptyBatch() async throws {
         try await withOpen { transport in
             let answers = try await within(min(limit, .seconds(1)), "deliver") { await transport.deliver([]) }
-            guard answers.isEmpty else { throw RuleViolation("\(answers.count) answers to an empty window") }
+            guard answers.isEmpty else { throw RuleViolation("\(answers.count) answers to an empty batch") }
         }
     }
 
     // MARK: Checking answers
 
-    func check(_ answers: [TransportAnswer], to window: [Delivery], mayMiss: Bool = false) throws {
-        let asked = Set(window.map(\.id))
+    func check(_ answers: [TransportAnswer], to batch: [Delivery], mayMiss: Bool = false) throws {
+        let asked = Set(batch.map(\.id))
         var answered: Set<Delivery.ID> = []
         for answer in answers {
             guard asked.contains(answer.id) else {
@@ -53,9 +53,9 @@ extension TransportCheck {
     }
 
     /// Delivers pushes until each has its final answer.
-    func settle(_ window: [Delivery], through transport: any Transport) async throws -> [TransportAnswer] {
+    func settle(_ batch: [Delivery], through transport: any Transport) async throws -> [TransportAnswer] {
         let end = ContinuousClock.now + limit
-        var (open, settled) = (window, [TransportAnswer]())
+        var (open, settled) = (batch, [TransportAnswer]())
         while !open.isEmpty {
             guard ContinuousClock.now < end else { throw RuleViolation("\(open[0].id.words) stays deferred") }
             let answers = try await answers(of: transport, to: open)
@@ -74,8 +74,9 @@ extension TransportCheck {
             "the answer to \(answer.id.words) is \(answer.outcome.rawValue): \(answer.reason ?? "no reason")")
     }
 
-    /// Checks that each accepted push arrived, in the order of its device, and twice only if its answer allows that.
-    func checkArrived(_ window: [Delivery], _ answers: [TransportAnswer]) async throws {
+    /// Checks that each accepted push arrived, and twice only if its answer allows that. Also checks that the pushes of
+    /// each device arrived in order.
+    func checkArrived(_ batch: [Delivery], _ answers: [TransportAnswer]) async throws {
         let arrivals = try await peer.arrivals()
         var counts: [String: Int] = [:]
         for id in arrivals { counts[id, default: 0] += 1 }
@@ -88,14 +89,14 @@ extension TransportCheck {
                 throw RuleViolation("\(answer.id.words) arrived \(count) times, but its answer does not say so")
             }
         }
-        try checkOrder(window, arrivals)
+        try checkOrder(batch, arrivals)
     }
 
-    private func checkOrder(_ window: [Delivery], _ arrivals: [String]) throws {
+    private func checkOrder(_ batch: [Delivery], _ arrivals: [String]) throws {
         var places: [String: Int] = [:]
         for (place, id) in arrivals.enumerated() where places[id] == nil { places[id] = place }
         var last: [UInt64: (place: Int, id: Delivery.ID)] = [:]
-        for push in window {
+        for push in batch {
             guard let place = places[samples.apnsID(push.id.push)] else { continue }
             let device = samples.deviceNumber(push.id.push)
             if let before = last[device], before.place > place {

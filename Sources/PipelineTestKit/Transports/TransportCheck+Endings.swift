@@ -3,7 +3,7 @@ import PipelineKit
 extension TransportCheck {
     func checkBeforeOpen() async throws {
         let transport = try make()
-        let early = samples.window(3, from: 3_000)
+        let early = samples.batch(3, from: 3_000)
         try check(try await answers(of: transport, to: early), to: early)
         try await within(limit, "close") { await transport.close() }
     }
@@ -11,9 +11,9 @@ extension TransportCheck {
     func checkAfterClose() async throws {
         let transport = try make()
         try await transport.open()
-        try checkAccepted(try await settle(samples.window(3, from: 4_000), through: transport))
+        try checkAccepted(try await settle(samples.batch(3, from: 4_000), through: transport))
         for _ in 0..<2 { try await within(limit, "close") { await transport.close() } }
-        let late = samples.window(3, from: 4_100)
+        let late = samples.batch(3, from: 4_100)
         let answers = try await answers(of: transport, to: late)
         try check(answers, to: late)
         try await checkArrived(late, answers)
@@ -26,42 +26,42 @@ extension TransportCheck {
     }
 
     func checkCancelledAtOnce() async throws {
-        try await checkInterrupted(samples.window(30, from: 5_000), inFlight: false) { $1.cancel() }
+        try await checkInterrupted(samples.batch(30, from: 5_000), inFlight: false) { $1.cancel() }
     }
 
     func checkCancelledInFlight() async throws {
-        try await checkInterrupted(samples.window(30, from: 6_000)) { $1.cancel() }
+        try await checkInterrupted(samples.batch(30, from: 6_000)) { $1.cancel() }
     }
 
     func checkClosedInFlight() async throws {
-        try await checkInterrupted(samples.window(30, from: 7_000)) { transport, _ in
+        try await checkInterrupted(samples.batch(30, from: 7_000)) { transport, _ in
             try await within(limit, "close") { await transport.close() }
         }
     }
 
     private func checkInterrupted(
-        _ window: [Delivery], inFlight: Bool = true,
+        _ batch: [Delivery], inFlight: Bool = true,
         by interrupt: (any Transport, Task<[TransportAnswer], Never>) async throws -> Void
     ) async throws {
         try await whilePaused { transport in
-            let delivery = Task { await transport.deliver(window) }
-            if inFlight { try await waitUntilInFlight(window) }
+            let delivery = Task { await transport.deliver(batch) }
+            if inFlight { try await waitUntilInFlight(batch) }
             try await interrupt(transport, delivery)
-            try check(try await within(limit, "deliver") { await delivery.value }, to: window, mayMiss: true)
+            try check(try await within(limit, "deliver") { await delivery.value }, to: batch, mayMiss: true)
         }
     }
 
     /// Pauses the peer for a while, so that pushes may be deferred and delivered again while they are in flight.
     func checkDeferred() async throws {
         try await withOpen { transport in
-            let window = samples.window(30, from: 8_000)
+            let batch = samples.batch(30, from: 8_000)
             try await peer.pause()
-            let settling = Task { try await settle(window, through: transport) }
-            _ = try await becomesTrue(within: min(limit, .seconds(3))) { try await hasArrived(window) }
+            let settling = Task { try await settle(batch, through: transport) }
+            _ = try await becomesTrue(within: min(limit, .seconds(3))) { try await hasArrived(batch) }
             try await peer.resume()
             let answers = try await settling.value
             try checkAccepted(answers)
-            try await checkArrived(window, answers)
+            try await checkArrived(batch, answers)
         }
     }
 
@@ -82,7 +82,7 @@ extension TransportCheck {
         weak var kept: AnyObject?
         try await withOpen { transport in
             if type(of: transport) is AnyObject.Type { kept = transport as AnyObject }
-            try checkAccepted(try await settle(samples.window(1, from: sequence), through: transport))
+            try checkAccepted(try await settle(samples.batch(1, from: sequence), through: transport))
         }
         if try await !becomesTrue(within: limit, { kept == nil }) {
             throw RuleViolation("a closed transport is still in memory")
@@ -98,14 +98,14 @@ extension TransportCheck {
         try await peer.resume()
     }
 
-    private func hasArrived(_ window: [Delivery]) async throws -> Bool {
-        let ids = Set(window.map { samples.apnsID($0.id.push) })
+    private func hasArrived(_ batch: [Delivery]) async throws -> Bool {
+        let ids = Set(batch.map { samples.apnsID($0.id.push) })
         return try await peer.arrivals().contains { ids.contains($0) }
     }
 
     /// Waits until the first push arrives, at most a second and a half. Some peers do not report pushes before they
     /// answer.
-    private func waitUntilInFlight(_ window: [Delivery]) async throws {
-        _ = try await becomesTrue(within: min(limit, .milliseconds(1_500))) { try await hasArrived(window) }
+    private func waitUntilInFlight(_ batch: [Delivery]) async throws {
+        _ = try await becomesTrue(within: min(limit, .milliseconds(1_500))) { try await hasArrived(batch) }
     }
 }

@@ -58,14 +58,14 @@ public struct TransportCheck: Sendable {
     private static let rules: [(String, @Sendable (TransportCheck) -> @Sendable () async throws -> Void)] = [
         ("each push has one answer, and each device's pushes keep their order", { $0.checkAnswers }),
         ("an unreadable push does not disturb others", { $0.checkUnreadable }),
-        ("an empty window ends at once", { $0.checkEmptyWindow }),
+        ("deliver returns at once for an empty batch", { $0.checkEmptyBatch }),
         ("deliver answers before open", { $0.checkBeforeOpen }),
         ("close may be called twice, and deliver answers after it", { $0.checkAfterClose }),
         ("close may be called without open", { $0.checkCloseAlone }),
         ("a deliver that is cancelled at once ends soon", { $0.checkCancelledAtOnce }),
         ("a deliver that is cancelled in flight ends soon", { $0.checkCancelledInFlight }),
         ("close ends deliveries in flight", { $0.checkClosedInFlight }),
-        ("a deferred push is joined or sent with the same apns-id", { $0.checkDeferred }),
+        ("a deferred push arrives with its apns-id, and twice only if its answer says so", { $0.checkDeferred }),
         ("close releases threads and files", { $0.checkResources }),
     ]
 
@@ -81,8 +81,8 @@ public struct TransportCheck: Sendable {
     }
 
     /// The answers of `deliver`, within the time limit.
-    func answers(of transport: any Transport, to window: [Delivery]) async throws -> [TransportAnswer] {
-        try await within(limit, "deliver") { await transport.deliver(window) }
+    func answers(of transport: any Transport, to batch: [Delivery]) async throws -> [TransportAnswer] {
+        try await within(limit, "deliver") { await transport.deliver(batch) }
     }
 }
 

@@ -50,8 +50,8 @@ struct Demands {
         return kind == asked ? nil : "\(clause.field) would have to be of two types at once"
     }
 
-    /// The type that the clause requires; nil if any type satisfies the clause. A negated comparison also requires a
-    /// type.
+    /// The type that the clause requires; nil if values of several types may satisfy the clause. A negated comparison
+    /// also requires a type.
     private func kind(of clause: Clause) -> Kind? {
         if clause.comparator.isForLists { return .list }
         if clause.subject == .allText || clause.comparator == .exists || clause.comparator.isWordSearch { return nil }

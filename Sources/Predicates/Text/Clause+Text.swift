@@ -1,7 +1,7 @@
 extension RecordPredicate {
     /// The predicate as the text of an `NSPredicate`. The text reads back as the same predicate. The text of an
-    /// extended predicate reads back only in the extended dialect. Strings that are compared ignoring case are in lower
-    /// case.
+    /// extended predicate reads back only in the extended dialect. Strings that are compared ignoring case are written
+    /// in lower case.
     package var text: String {
         var parts = clauses.map { $0.text(listedMax: .max) }
         for alternative in alternatives { parts.append(alternative.text(listedMax: .max)) }
@@ -96,6 +96,7 @@ extension Clause {
 
     private var near: String {
         guard case .circle(let circle)? = values.first else { return "" }
+        // `< r` has the same meaning as `<=` and the next lower double. The shorter of the two texts is written.
         let (open, closed) = ("\(circle.radius.nextUp)", "\(circle.radius)")
         let isOpen = circle.radius.nextUp.isFinite && open.utf8.count < closed.utf8.count
         let distance = isOpen ? "< \(open)" : "<= \(closed)"

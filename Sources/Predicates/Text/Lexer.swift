@@ -19,7 +19,7 @@ struct Lexer {
         case UInt8(ascii: "-") where Lexer.isDigit(byte(at: position + 1)): return try number()
         case UInt8(ascii: "#"): return try quotedWord()
         case UInt8(ascii: "%"): return try placeholder()
-        default: return Lexer.isWord(first) ? .word(word(), isQuoted: false) : try sign()
+        default: return Lexer.startsWord(first) ? .word(word(), isQuoted: false) : try sign()
         }
     }
 
@@ -35,13 +35,15 @@ struct Lexer {
 extension Lexer {
     private mutating func word() -> String {
         let start = position
-        while let byte = byte(at: position), Lexer.isWord(byte) || Lexer.isDigit(byte) { position += 1 }
+        while let byte = byte(at: position), Lexer.startsWord(byte) || Lexer.isDigit(byte) { position += 1 }
         return String(decoding: text[start..<position], as: UTF8.self)
     }
 
     private mutating func quotedWord() throws(PredicateError) -> Token.Kind {
         position += 1
-        guard let first = byte(at: position), Lexer.isWord(first) else { throw error("write a field's name after '#'") }
+        guard let first = byte(at: position), Lexer.startsWord(first) else {
+            throw error("write a field's name after '#'")
+        }
         return .word(word(), isQuoted: true)
     }
 
@@ -60,7 +62,7 @@ extension Lexer {
             return .sign(pair)
         }
         let single = String(UnicodeScalar(text[position]))
-        guard "=<>!(){},.:[]".contains(single) else { throw error("'\(single)' is only allowed in a string") }
+        guard "=<>!(){},.:[]".contains(single) else { throw error("'\(single)' is not an operator") }
         position += 1
         return .sign(single)
     }
@@ -71,7 +73,7 @@ extension Lexer {
 
     static func isDigit(_ byte: UInt8?) -> Bool { byte.map { $0 &- UInt8(ascii: "0") < 10 } ?? false }
 
-    static func isWord(_ byte: UInt8) -> Bool {
+    static func startsWord(_ byte: UInt8) -> Bool {
         byte >= 0x80 || byte == UInt8(ascii: "_") || (byte | 0x20) &- UInt8(ascii: "a") < 26
     }
 }
@@ -112,7 +114,7 @@ extension Lexer {
         skipDigits()
         let hasFraction = skipFraction()
         let hasExponent = try skipExponent()
-        if let byte = byte(at: position), Lexer.isWord(byte) { throw error("this is not a number", at: start) }
+        if let byte = byte(at: position), Lexer.startsWord(byte) { throw error("this is not a number", at: start) }
         let digits = String(decoding: text[start..<position], as: UTF8.self)
         if !hasFraction && !hasExponent {
             guard let integer = Int64(digits) else { throw error("this number does not fit 64 bits", at: start) }

@@ -1,5 +1,5 @@
 extension RecordPredicate {
-    /// Replaces each string literal in a predicate's text, except dates and the options of functions.
+    /// Replaces each string literal in a predicate's text, except the strings in `CAST(…)` and the options of `tokenize`.
     ///
     /// - Throws: An error for the first invalid token. The text need not be a valid predicate.
     package static func replacingStrings(
@@ -46,18 +46,20 @@ extension RecordPredicate {
 
 /// Distinguishes strings with an app's data from strings that are part of the language.
 private struct Literals {
-    private enum Place { case open, inCast, inTokenize, afterText }
-    private var place = Place.open
+    private enum Place { case elsewhere, inCast, inTokenizeText, inTokenizeOptions }
+    private var place = Place.elsewhere
 
     /// Call this function for every token, in order.
     ///
     /// - Returns: Whether a string at this token is data.
     mutating func advance(to token: Token) -> Bool {
-        if token.isSign(")") { place = .open }
+        if token.isSign(")") { place = .elsewhere }
         if token.isKeyword("CAST") { place = .inCast }
-        if token.isKeyword("TOKENIZE") { place = .inTokenize }
-        guard place == .inTokenize, token.isSign(",") else { return place == .open || place == .inTokenize }
-        place = .afterText
+        if token.isKeyword("TOKENIZE") { place = .inTokenizeText }
+        guard place == .inTokenizeText, token.isSign(",") else {
+            return place == .elsewhere || place == .inTokenizeText
+        }
+        place = .inTokenizeOptions
         return false
     }
 }

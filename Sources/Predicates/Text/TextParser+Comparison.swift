@@ -32,8 +32,8 @@ extension TextParser {
         case nil: return try between(comparison, place)
         case .listContains where token.isKeyword("ALL"):
             try advance()
-            return try clause(comparison, .listContainsAll, listOrArgument: token)
-        case .isIn: return try clause(comparison, .isIn, listOrArgument: token)
+            return try clause(comparison, .listContainsAll, listAt: token)
+        case .isIn: return try clause(comparison, .isIn, listAt: token)
         case .some(let comparator): return try clause(comparison, comparator, valueAt: token)
         }
     }
@@ -45,7 +45,7 @@ extension TextParser {
     }
 
     private mutating func clause(
-        _ comparison: Comparison, _ comparator: Clause.Comparator, listOrArgument place: Token
+        _ comparison: Comparison, _ comparator: Clause.Comparator, listAt place: Token
     ) throws(PredicateError) -> Condition {
         try clause(comparison, comparator, try list(), at: place)
     }
@@ -118,18 +118,20 @@ extension TextParser {
             start: start, subject: subject, isNegated: isNegated, isExact: operation.isExact)
         switch (operation.comparator, operation.isOpposite) {
         case (.equals, false): return try clause(comparison, .listContains, valueAt: token)
-        case (.isIn, _): return try clause(comparison, .listContainsAny, listOrArgument: token)
+        case (.isIn, _): return try clause(comparison, .listContainsAny, listAt: token)
         case (.beginsWith, _): return try clause(comparison, .listMemberBeginsWith, valueAt: token)
         default: throw refused("the operator after ANY and the field must be ==, IN or BEGINSWITH", at: operation.place)
         }
     }
 
-    /// Reads `ALL tokenize(…) IN` with `self` or a field. In the extended dialect, also reads `ALL field < value`.
+    /// Reads `ALL tokenize(…) IN` with `self` or a field. In the extended dialect, also reads `ALL`, a field, an
+    /// operator and a value.
     private mutating func all(isNegated: Bool) throws(PredicateError) -> Condition {
         let start = try advance()
         guard isExtended || token.isKeyword("TOKENIZE") else {
             throw refused(
-                "CloudKit has ALL only before tokenize(…): write one for each value, as in a CONTAINS 1 AND a CONTAINS 2",
+                "CloudKit has ALL only before tokenize(…): write one comparison for each value, as in "
+                    + "tags CONTAINS 'a' AND tags CONTAINS 'b'",
                 at: start)
         }
         let subject: Clause.Subject
@@ -149,7 +151,7 @@ extension TextParser {
                 at: operation.place)
         }
         return test == .isIn
-            ? try clause(comparison, .every(test), listOrArgument: token)
+            ? try clause(comparison, .every(test), listAt: token)
             : try clause(comparison, .every(test), valueAt: token)
     }
 }
@@ -198,7 +200,9 @@ extension TextParser {
     ) throws(PredicateError) -> Condition {
         guard !isNegated else { throw refusedNegation(of: "a distance", at: start) }
         guard operation.comparator == .lessThan || operation.comparator == .lessThanOrEquals else {
-            throw refused("CloudKit only finds records inside a circle: use < or <=", at: operation.place)
+            throw refused(
+                "CloudKit only finds records inside a circle: write the distance first, then < or <=",
+                at: operation.place)
         }
         let place = metres == nil ? token : start
         let radius =

@@ -96,7 +96,7 @@ extension TextParser {
         switch name {
         case "CAST" where isCalled: return .value(try cast())
         case "NOW" where isCalled: return .value(try now())
-        case "REFERENCE" where isCalled: return .value(.reference(Array(try onlyString().utf8)))
+        case "REFERENCE" where isCalled: return .value(.reference(Array(try stringInParentheses().utf8)))
         case "BYTES" where isCalled: return .value(try bytes())
         case "LOCATION" where isCalled: return .location(try location())
         case "TOKENIZE" where isCalled || token.isSign(":"): return .words(try tokenize())
@@ -113,7 +113,7 @@ extension TextParser {
         return String(decoding: text, as: UTF8.self)
     }
 
-    private mutating func onlyString() throws(PredicateError) -> String {
+    private mutating func stringInParentheses() throws(PredicateError) -> String {
         try expect(sign: "(")
         let text = try string()
         try expect(sign: ")")
@@ -128,7 +128,7 @@ extension TextParser {
 
     private mutating func bytes() throws(PredicateError) -> FieldValue {
         let place = token
-        let text = Array(try onlyString().utf8)
+        let text = Array(try stringInParentheses().utf8)
         guard text.withUnsafeBytes(Base64.isValid) else {
             throw wrongType("bytes must be in base64 with padding", at: place)
         }

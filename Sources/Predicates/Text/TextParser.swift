@@ -158,14 +158,15 @@ extension TextParser {
         PredicateError(code: "predicate.type", offset: place.offset, reason: reason)
     }
 
-    /// The error for a NOT that neither dialect accepts, because the index cannot use it.
+    /// The error for a NOT that neither dialect accepts. The subscription index of match could not use such a
+    /// comparison.
     func refusedNegation(of what: String, at place: Token) -> PredicateError {
         let extended =
             isExtended
-            ? "; extended predicates accept NOT before all other comparisons, also with ALL, and before groups with AND "
-                + "and OR" : ""
+            ? "; extended predicates accept NOT before all comparisons except distances and searches for words, and "
+                + "before groups with AND and OR" : ""
         return refused(
-            "CloudKit has no NOT before \(what)\(extended): let the app set a field for it, as in is_other == 1",
+            "CloudKit has no NOT before \(what): let the app set a field for it, as in is_other == 1\(extended)",
             at: place)
     }
 

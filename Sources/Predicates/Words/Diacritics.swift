@@ -10,8 +10,8 @@ enum Diacritics {
         return bases
     }()
 
-    /// Whether this is a mark above, below or through a letter. Other marks, such as those of Indic scripts and kana,
-    /// make a different letter.
+    /// Whether this is a mark above, below or attached to a letter. Other marks, such as strokes through letters and
+    /// the marks of Indic scripts and kana, make a different letter.
     static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x300 && scalar.properties.canonicalCombiningClass.rawValue >= 200
     }

@@ -57,7 +57,8 @@ extension RecordStore {
         }
     }
 
-    /// The token of a client that has all changes up to now: `syncToken` in answers to other requests.
+    /// The token of a client that has all changes up to now. The answers to `records/query` and `records/lookup` have it
+    /// as their `syncToken`.
     ///
     /// - Parameter zone: Nil for the whole database.
     package func changeToken(of zone: ZoneKey?, in database: DatabaseID) throws(RecordReadError) -> String {

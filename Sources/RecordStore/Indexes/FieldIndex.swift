@@ -2,35 +2,35 @@ import GRDB
 import JSON
 import Predicates
 
-/// An index on one field or system value of the records of one type in one zone.
+/// An index on one field or system field of the records of one type in one zone.
 struct FieldIndex: Hashable, Sendable {
     let zone: Int64
     let type: String
     let subject: Clause.Subject
 }
 
-/// A row of `fieldIndexes`: an index, and how much of it is built. The index's entries are a list: a key for each
-/// record, in the order of the keys.
-struct FieldList {
+/// A row of `fieldIndexes`: an index, and how much of it is built. Its entries are rows of `fieldEntries`: a key for
+/// each record.
+struct StoredIndex {
     let id: Int64
     let index: FieldIndex
-    /// Records with IDs up to this one are in the list.
+    /// Records with IDs up to this one are in the index.
     var builtTo: Int64
 
-    /// ``builtTo`` of a list with every record.
+    /// ``builtTo`` of an index with every record.
     static let complete = Int64.max
 
-    var isComplete: Bool { builtTo == FieldList.complete }
+    var isComplete: Bool { builtTo == StoredIndex.complete }
 
-    /// The lists of one type in one zone, complete or not.
-    static func all(zone: Int64, type: String, _ db: Database) throws -> [FieldList] {
+    /// The indexes of one type in one zone, complete or not.
+    static func all(zone: Int64, type: String, _ db: Database) throws -> [StoredIndex] {
         try db.prepared(
             "SELECT id, zone, type, field, builtTo FROM fieldIndexes WHERE zone = ? AND type = ? ORDER BY id"
-        ).all([.int(zone), .text(type)], FieldList.init).compactMap { $0 }
+        ).all([.int(zone), .text(type)], StoredIndex.init).compactMap { $0 }
     }
 
-    static func all(_ db: Database) throws -> [FieldList] {
-        try db.prepared("SELECT id, zone, type, field, builtTo FROM fieldIndexes ORDER BY id").all([], FieldList.init)
+    static func all(_ db: Database) throws -> [StoredIndex] {
+        try db.prepared("SELECT id, zone, type, field, builtTo FROM fieldIndexes ORDER BY id").all([], StoredIndex.init)
             .compactMap { $0 }
     }
 
@@ -41,24 +41,24 @@ struct FieldList {
     }
 }
 
-/// The writer's copy of all lists, by zone.
-struct FieldListCache {
-    private(set) var byZone: [Int64: [FieldList]] = [:]
+/// The writer's copy of the rows of `fieldIndexes`, by zone.
+struct StoredIndexCache {
+    private(set) var byZone: [Int64: [StoredIndex]] = [:]
     private var isLoaded = false
 
     mutating func load(_ db: Database) throws {
         guard !isLoaded else { return }
-        byZone = Dictionary(grouping: try FieldList.all(db)) { $0.index.zone }
+        byZone = Dictionary(grouping: try StoredIndex.all(db)) { $0.index.zone }
         isLoaded = true
     }
 
-    /// Makes the next ``load(_:)`` read the lists again.
+    /// Makes the next ``load(_:)`` read the rows again.
     mutating func reload() { isLoaded = false }
 
-    func hasLists(zone: Int64) -> Bool { !byZone.isEmpty && byZone[zone] != nil }
+    func hasIndexes(zone: Int64) -> Bool { !byZone.isEmpty && byZone[zone] != nil }
 
-    /// The first list that is not complete.
-    var unfinished: FieldList? { byZone.values.lazy.flatMap { $0 }.first { !$0.isComplete } }
+    /// The first index that is not complete.
+    var unfinished: StoredIndex? { byZone.values.lazy.flatMap { $0 }.first { !$0.isComplete } }
 
     var count: Int { byZone.values.reduce(0) { $0 + $1.count } }
 }
@@ -69,7 +69,7 @@ struct IndexedRecord {
     let fields: [UInt8]
 }
 
-/// A record after an event, whose keys are added to the lists. Valid only while the event is applied.
+/// A record after an event, whose keys are added to the indexes. Valid only while the event is applied.
 struct NewRecord {
     let id: Int64
     let type: String
@@ -78,30 +78,30 @@ struct NewRecord {
 }
 
 extension RecordWriter {
-    /// Replaces the keys of a record in the lists of its zone.
+    /// Replaces the keys of a record in the indexes of its zone.
     func reindex(_ zone: ZoneRow, _ old: OldRecord?, _ new: NewRecord?, _ change: ChangeEvent) throws {
-        guard let lists = lists.byZone[zone.id] else { return }
-        let before = try oldKeys(old, lists)
-        for (list, before) in zip(lists, before) {
-            let after = new.flatMap { list.key($0.id, $0.type, $0.fields, $0.system) }
+        guard let indexes = indexes.byZone[zone.id] else { return }
+        let before = try oldKeys(old, indexes)
+        for (index, before) in zip(indexes, before) {
+            let after = new.flatMap { index.key($0.id, $0.type, $0.fields, $0.system) }
             if before == after, old?.id == new?.id { continue }
-            if let before, let old { try change.statements.removeEntry.run(list.entry(before, old.id)) }
-            if let after, let new { try change.statements.addEntry.run(list.entry(after, new.id)) }
+            if let before, let old { try change.statements.removeEntry.run(index.entry(before, old.id)) }
+            if let after, let new { try change.statements.addEntry.run(index.entry(after, new.id)) }
         }
     }
 
-    /// The key of the record in each list; nil for a list without the record.
-    private func oldKeys(_ old: OldRecord?, _ lists: [FieldList]) throws -> [[UInt8]?] {
-        guard let old, let indexed = old.indexed else { return lists.map { _ in nil } }
+    /// The key of the record in each index; nil for an index without the record.
+    private func oldKeys(_ old: OldRecord?, _ indexes: [StoredIndex]) throws -> [[UInt8]?] {
+        guard let old, let indexed = old.indexed else { return indexes.map { _ in nil } }
         return try indexed.fields.withUnsafeBytes { bytes in
             let fields = try oldFieldsParser.parse(bytes)
-            return lists.map { $0.key(old.id, old.type, fields, indexed.system) }
+            return indexes.map { $0.key(old.id, old.type, fields, indexed.system) }
         }
     }
 }
 
-extension FieldList {
-    /// The record's key in the list; nil if the list does not contain the record.
+extension StoredIndex {
+    /// The record's key in the index; nil if the index does not contain the record.
     fileprivate func key(_ id: Int64, _ type: String, _ fields: JSONValue?, _ system: SystemValues) -> [UInt8]? {
         guard index.type == type, id <= builtTo else { return nil }
         return OrderKey.of(index.subject, fields, system)

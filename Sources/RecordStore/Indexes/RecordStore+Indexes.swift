@@ -25,7 +25,7 @@ extension RecordStore {
                 DatabaseID(row).map {
                     FieldIndexReport(
                         database: $0, zone: ZoneKey(stored: row, 4), recordType: row.text(6), field: row.text(7),
-                        isComplete: row.int(8) == FieldList.complete)
+                        isComplete: row.int(8) == StoredIndex.complete)
                 }
             }.compactMap { $0 }
         }

@@ -6,8 +6,8 @@ extension RecordWriter {
     private static let indexesMax = 10_000
 
     /// Does a part of the work that no event needs: builds indexes that queries asked for, and removes the rows of
-    /// deleted zones and of deletions that ``forget(before:)`` released. Call the function again, between events, while
-    /// it returns true.
+    /// deleted zones and of old deletions (see ``forget(before:)``). Call the function again, between events, while it
+    /// returns true.
     ///
     /// - Parameter rowsMax: How many rows one call reads or removes, which limits the time of the call.
     /// - Returns: Whether more work may be left.
@@ -19,14 +19,14 @@ extension RecordWriter {
         }
         return try transaction { db in
             try add(wanted, db)
-            if let list = lists.unfinished { return try build(list, rowsMax, db) }
+            if let index = indexes.unfinished { return try build(index, rowsMax, db) }
             if try removeDeletedZone(rowsMax, db) { return true }
             return try removeTombstones(rowsMax, db)
         }
     }
 
-    /// Releases the deletions before a sequence, so that older change tokens expire. ``doMaintenance(rowsMax:)`` then
-    /// removes the rows of these deletions.
+    /// Allows the store to forget the deletions before a sequence. Older change tokens expire at once.
+    /// ``doMaintenance(rowsMax:)`` then removes the rows of these deletions.
     package func forget(before sequence: UInt64) throws(RecordStoreError) {
         try transaction { db in
             let applied = try Facts.number(.applied, db)
@@ -40,36 +40,36 @@ extension RecordWriter {
     /// Adds empty indexes, as long as the store has fewer than ``indexesMax``.
     private func add(_ wanted: Set<FieldIndex>, _ db: Database) throws {
         guard !wanted.isEmpty else { return }
-        for index in wanted.prefix(RecordWriter.indexesMax - lists.count) {
+        for index in wanted.prefix(RecordWriter.indexesMax - indexes.count) {
             try db.prepared("INSERT OR IGNORE INTO fieldIndexes(zone, type, field) VALUES (?, ?, ?)").run([
                 .int(index.zone), .text(index.type), .text(index.subject.indexName),
             ])
         }
-        lists.reload()
-        try lists.load(db)
+        indexes.reload()
+        try indexes.load(db)
     }
 
-    /// Adds the next records to a list. Until the list is complete, events update the entries of the records that are
-    /// already in the list.
-    private func build(_ list: FieldList, _ rowsMax: Int, _ db: Database) throws -> Bool {
+    /// Adds the next records to an index. Until the index is complete, events update the entries of the records that are
+    /// already in the index.
+    private func build(_ stored: StoredIndex, _ rowsMax: Int, _ db: Database) throws -> Bool {
         let add = try statements(db).addEntry
-        var (last, count) = (list.builtTo, 0)
+        var (last, count) = (stored.builtTo, 0)
         try db.prepared(
             """
             SELECT \(RecordRow.sql) FROM records WHERE zone = ? AND type = ? AND fields IS NOT NULL AND id > ?
                 ORDER BY id LIMIT ?
             """
-        ).each([.int(list.index.zone), .text(list.index.type), .int(last), .int(Int64(rowsMax))]) { row in
+        ).each([.int(stored.index.zone), .text(stored.index.type), .int(last), .int(Int64(rowsMax))]) { row in
             let record = RecordRow(row: row)
-            let key = OrderKey.of(list.index.subject, try oldFieldsParser.parse(record.fields), record.system)
-            try add.run(list.entry(key, record.id))
+            let key = OrderKey.of(stored.index.subject, try oldFieldsParser.parse(record.fields), record.system)
+            try add.run(stored.entry(key, record.id))
             (last, count) = (record.id, count + 1)
             return true
         }
         try db.prepared("UPDATE fieldIndexes SET builtTo = ? WHERE id = ?").run([
-            .int(count < rowsMax ? FieldList.complete : last), .int(list.id),
+            .int(count < rowsMax ? StoredIndex.complete : last), .int(stored.id),
         ])
-        lists.reload()
+        indexes.reload()
         return true
     }
 
@@ -85,7 +85,7 @@ extension RecordWriter {
             """
         ).first([.int(floor)]) { $0.int(0) }
         guard let zone = next else { return false }
-        if try removeLists(of: zone, rowsMax, db) { return true }
+        if try removeIndexes(of: zone, rowsMax, db) { return true }
         if try removeRecords(of: zone, rowsMax, db) { return true }
         try db.prepared("DELETE FROM zones WHERE id = ? AND (isReplaced = 1 OR deleted <= ?)").run([
             .int(zone), .int(floor),
@@ -93,18 +93,18 @@ extension RecordWriter {
         return true
     }
 
-    /// - Returns: Whether there was a list.
-    private func removeLists(of zone: Int64, _ rowsMax: Int, _ db: Database) throws -> Bool {
-        guard let list = lists.byZone[zone]?.first else { return false }
+    /// - Returns: Whether there was an index.
+    private func removeIndexes(of zone: Int64, _ rowsMax: Int, _ db: Database) throws -> Bool {
+        guard let index = indexes.byZone[zone]?.first else { return false }
         try db.prepared(
             """
             DELETE FROM fieldEntries WHERE (list, key, record) IN
                 (SELECT list, key, record FROM fieldEntries WHERE list = ? LIMIT ?)
             """
-        ).run([.int(list.id), .int(Int64(rowsMax))])
+        ).run([.int(index.id), .int(Int64(rowsMax))])
         guard db.changesCount < rowsMax else { return true }
-        try db.prepared("DELETE FROM fieldIndexes WHERE id = ?").run([.int(list.id)])
-        lists.reload()
+        try db.prepared("DELETE FROM fieldIndexes WHERE id = ?").run([.int(index.id)])
+        indexes.reload()
         return true
     }
 

@@ -16,7 +16,7 @@ struct RecordLinks {
     /// The checksums of assets, as JSON strings.
     private(set) var checksums: [JSONValue] = []
 
-    /// - Parameter fields: The field dictionaries by name. The links are valid as long as the text of `fields` is.
+    /// - Parameter fields: The field dictionaries by name. The links are valid while the text of `fields` is valid.
     init(of fields: JSONValue?, in zone: ZoneRow) {
         guard let fields else { return }
         for (_, field) in fields.members {

@@ -10,8 +10,8 @@ package struct RecordAddress: Hashable, Sendable {
 }
 
 extension RecordStore {
-    /// The records in all databases that are not deleted but have a DELETE_SELF reference to a deleted record, or to a
-    /// record of a deleted zone. The returned records must be deleted too. The oldest records come first.
+    /// The records that have a DELETE_SELF reference to a deleted record, or to a record of a deleted zone, but are not
+    /// deleted themselves. They must be deleted too. All databases are searched. The oldest records come first.
     package func recordsWithBrokenReferences(limit: Int = 200) throws(RecordStoreError) -> [RecordAddress] {
         try read { db in
             try db.prepared(
@@ -53,7 +53,8 @@ extension RecordStore {
         }
     }
 
-    /// Those of the given checksums to which no record refers that is not deleted. Their files may be removed.
+    /// The given checksums without those that a record refers to. References of deleted records do not count. The files
+    /// of the returned checksums may be removed.
     package func unreferencedAssets(among checksums: [String]) throws(RecordStoreError) -> [String] {
         try read { db in
             let find = try db.prepared(

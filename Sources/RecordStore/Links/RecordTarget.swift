@@ -5,14 +5,14 @@ import JSON
 /// The bytes that name a record within its database: zone, zone owner and record, with a zero byte between them. Names
 /// have no zero bytes.
 enum RecordTarget {
-    static func prefix(name: String, owner: String) -> [UInt8] { Array(name.utf8) + [0] + Array(owner.utf8) + [0] }
+    static func zonePrefix(name: String, owner: String) -> [UInt8] { Array(name.utf8) + [0] + Array(owner.utf8) + [0] }
 
     static func bytes(_ zonePrefix: [UInt8], _ recordName: JSONValue) -> [UInt8] {
         zonePrefix + (recordName.withUTF8 { Array($0) } ?? [])
     }
 
     static func bytes(_ zone: ZoneKey, _ recordName: String) -> [UInt8] {
-        prefix(name: zone.name, owner: zone.owner ?? "") + Array(recordName.utf8)
+        zonePrefix(name: zone.name, owner: zone.owner ?? "") + Array(recordName.utf8)
     }
 
     /// The target of a reference in a record of `zone`; nil if the reference has no record name.
@@ -20,6 +20,6 @@ enum RecordTarget {
         guard let name = reference[.recordName], name.isString else { return nil }
         guard let zoneID = reference[.zoneID], zoneID.isObject else { return bytes(zone.targetPrefix, name) }
         let key = ZoneKey(zoneID)
-        return bytes(prefix(name: key.name, owner: zone.isShared ? key.owner ?? "" : ""), name)
+        return bytes(zonePrefix(name: key.name, owner: zone.isShared ? key.owner ?? "" : ""), name)
     }
 }

@@ -1,13 +1,13 @@
 import Predicates
 
-/// The rule that a query breaks.
+/// Why a query is refused.
 package struct QueryRefusal: Error, Hashable, Sendable {
     /// A stable word for programs: `query.type`, `query.sort`, `query.limit`, `query.marker`, or a code of
     /// `PredicateError`.
     package let code: String
     /// The position in the request, such as `query.sortBy[0].fieldName`.
     package let path: String
-    /// A sentence with the rule and what to do.
+    /// What is wrong with the query.
     package let reason: String
 
     init(_ code: String, at path: String, _ reason: String) {

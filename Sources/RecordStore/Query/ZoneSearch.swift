@@ -4,7 +4,7 @@ import Predicates
 /// The numbers of rows at which a search asks for an index or changes its method. The results do not depend on these
 /// limits.
 package struct SearchLimits: Sendable {
-    /// A query that looks at more rows than this asks for an index.
+    /// A search of one zone that looks at more rows than this asks for an index.
     var rowsWithoutIndex = 1_000
     /// Up to this number, the records that an index on a compared field finds are sorted in memory, even if another
     /// index has the wanted order.
@@ -24,13 +24,13 @@ struct ZoneSearch {
     let now: Int64
     private let limits: SearchLimits
     /// The IDs of the complete indexes on the record type, by the subject of each index.
-    private let lists: [Clause.Subject: Int64]
+    private let indexIDs: [Clause.Subject: Int64]
     private var examined = 0
 
     init(_ query: RecordQuery, zone: Int64, now: Int64, _ limits: SearchLimits, _ db: Database) throws {
         (self.db, self.query, self.zone, self.now, self.limits) = (db, query, zone, now, limits)
-        let known = try FieldList.all(zone: zone, type: query.recordType, db).filter(\.isComplete)
-        lists = Dictionary(known.map { ($0.index.subject, $0.id) }) { first, _ in first }
+        let known = try StoredIndex.all(zone: zone, type: query.recordType, db).filter(\.isComplete)
+        indexIDs = Dictionary(known.map { ($0.index.subject, $0.id) }) { first, _ in first }
     }
 
     /// Looks for matching records, and offers their positions to `found`.
@@ -38,8 +38,8 @@ struct ZoneSearch {
     /// - Returns: The indexes that would have made the search faster; empty if the search looked at few rows.
     mutating func run(with test: inout RecordTest, into found: inout FirstPositions) throws -> [FieldIndex] {
         let candidates = try narrowest()
-        if let list = sortList, candidates.map({ $0.count > limits.rowsToSort }) ?? true {
-            try walk(list, among: candidates, &test, &found)
+        if let index = sortIndex, candidates.map({ $0.count > limits.rowsToSort }) ?? true {
+            try walk(index, among: candidates, &test, &found)
         } else if let candidates {
             try look(at: candidates, &test, &found)
         } else {
@@ -51,16 +51,16 @@ struct ZoneSearch {
     // MARK: Indexes
 
     /// The index that has the records in the order of the query's first key.
-    private var sortList: Int64? {
+    private var sortIndex: Int64? {
         guard let first = query.sort.first, first.centre == nil else { return nil }
-        return lists[first.subject]
+        return indexIDs[first.subject]
     }
 
     /// The indexes that this search could use, but that do not exist or are not complete.
     private var missingIndexes: [FieldIndex] {
         var subjects = query.predicate.clauses.filter { KeyRange.ranges($0, now: now) != nil }.map(\.subject)
         if let first = query.sort.first, first.centre == nil { subjects.append(first.subject) }
-        return subjects.filter { lists[$0] == nil }.map {
+        return subjects.filter { indexIDs[$0] == nil }.map {
             FieldIndex(zone: zone, type: query.recordType, subject: $0)
         }
     }
@@ -68,18 +68,18 @@ struct ZoneSearch {
     /// The IDs of the records that the most selective comparison leaves, in ascending order. Nil if no comparison has
     /// an index, or if each leaves more than ``SearchLimits/candidatesInMemory`` records.
     private func narrowest() throws -> [Int64]? {
-        var best: (count: Int, list: Int64, ranges: [KeyRange])?
+        var best: (count: Int, index: Int64, ranges: [KeyRange])?
         for clause in query.predicate.clauses {
-            guard let list = lists[clause.subject], let ranges = KeyRange.ranges(clause, now: now) else { continue }
-            let count = try count(ranges, list, upTo: best?.count ?? limits.candidatesInMemory + 1)
-            if count < best?.count ?? limits.candidatesInMemory + 1 { best = (count, list, ranges) }
+            guard let index = indexIDs[clause.subject], let ranges = KeyRange.ranges(clause, now: now) else { continue }
+            let count = try count(ranges, index, upTo: best?.count ?? limits.candidatesInMemory + 1)
+            if count < best?.count ?? limits.candidatesInMemory + 1 { best = (count, index, ranges) }
         }
         guard let best else { return nil }
         var candidates: [Int64] = []
         candidates.reserveCapacity(best.count)
         let entries = try db.prepared("SELECT record FROM fieldEntries WHERE list = ? AND key >= ? AND key < ?")
         for range in best.ranges {
-            try entries.each([.int(best.list), .blob(range.lower), .blob(range.upper)]) {
+            try entries.each([.int(best.index), .blob(range.lower), .blob(range.upper)]) {
                 candidates.append($0.int(0))
                 return true
             }
@@ -87,7 +87,7 @@ struct ZoneSearch {
         return candidates.sorted()
     }
 
-    private func count(_ ranges: [KeyRange], _ list: Int64, upTo limit: Int) throws -> Int {
+    private func count(_ ranges: [KeyRange], _ index: Int64, upTo limit: Int) throws -> Int {
         let entries = try db.prepared(
             """
             SELECT count(*) FROM (SELECT 1 FROM fieldEntries WHERE list = ? AND key >= ? AND key < ? LIMIT ?)
@@ -96,7 +96,7 @@ struct ZoneSearch {
         for range in ranges where count < limit {
             count +=
                 try entries.first([
-                    .int(list), .blob(range.lower), .blob(range.upper), .int(Int64(limit - count)),
+                    .int(index), .blob(range.lower), .blob(range.upper), .int(Int64(limit - count)),
                 ]) { Int($0.int(0)) } ?? 0
         }
         return count
@@ -137,7 +137,7 @@ struct ZoneSearch {
     /// Looks at the records of an index, in the order of the first sort key. Skips records that are not among
     /// `candidates`; nil to skip none.
     private mutating func walk(
-        _ list: Int64, among candidates: [Int64]?, _ test: inout RecordTest, _ found: inout FirstPositions
+        _ index: Int64, among candidates: [Int64]?, _ test: inout RecordTest, _ found: inout FirstPositions
     ) throws {
         let isAscending = query.order.isAscending
         let (key, id) = walkStart(found.start, isAscending)
@@ -146,7 +146,7 @@ struct ZoneSearch {
             """
             SELECT key, record FROM fieldEntries WHERE list = ? AND (key, record) \(sign.0) (?, ?) ORDER BY \(sign.1)
             """
-        ).each([.int(list), .blob(key), .int(id)]) { row in
+        ).each([.int(index), .blob(key), .int(id)]) { row in
             let number = row.int(1)
             if let candidates, !candidates.sortedContains(number) { return true }
             if found.isClosed(toFirstKey: Array(row.bytes(0)), id: number) { return false }

@@ -1,7 +1,7 @@
 import GRDB
 
 extension RecordStore {
-    /// The records with these names, in the order of the names.
+    /// The records with these names, in the order in which the names are given.
     ///
     /// - Returns: A record for each name; nil for a record that was deleted or never saved.
     /// - Throws: ``RecordReadError/zoneNotFound(_:)``

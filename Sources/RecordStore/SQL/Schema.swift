@@ -54,8 +54,8 @@ enum Schema {
     /// - `records.links`: ``RecordLinks/Kinds``. `others`: members of the record that Belfry does not use.
     /// - `deleteReferences`: references with the action DELETE_SELF, by their target. A reference `isBroken` after its
     ///   target was deleted.
-    /// - `fieldIndexes`: the indexes, whose entries are in `fieldEntries`. `builtTo` is the ID of the last record in
-    ///   the index, or ``FieldList/complete``.
+    /// - `fieldIndexes`: the indexes. `builtTo` is the ID of the last record in the index, or ``StoredIndex/complete``.
+    ///   The entries of an index are in `fieldEntries`, where `list` is the ID of the index.
     private static let tables = """
         CREATE TABLE facts(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
         CREATE TABLE databases(

@@ -18,7 +18,7 @@ package struct AppliedRequest: Sendable, Hashable {
     package let request: String
     /// The event's type: `record.save`, …
     package let type: String
-    /// Nil for events that concern no zone.
+    /// The zone of the record, or the zone that was saved or deleted; nil for events of subscriptions and devices.
     package let zone: ZoneKey?
     /// The record's name, the subscription's ID or the device's name; nil for the events of zones.
     package let name: String?

@@ -49,7 +49,7 @@ extension RecordWriter {
 
     private func find(_ record: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent) throws -> OldRecord? {
         let name = try change.requiredText(.recordName, in: record)
-        let isIndexed = lists.hasLists(zone: zone.id)
+        let isIndexed = indexes.hasIndexes(zone: zone.id)
         return try change.statements.findRecord.first([.int(zone.id), .json(name)]) { row in
             let found = RecordRow(row: row)
             let isLiving = !found.isDeleted
@@ -71,7 +71,7 @@ extension RecordWriter {
         try change.statements.restoreReferences.run([
             .int(zone.database), .blob(RecordTarget.bytes(zone.targetPrefix, name)),
         ])
-        guard lists.hasLists(zone: zone.id) else { return }
+        guard indexes.hasIndexes(zone: zone.id) else { return }
         let system = SystemValues(
             name: name.string ?? "", sequence: change.sequence, created: change.stamp, modified: change.stamp)
         try reindex(zone, nil, NewRecord(id: id, type: type.string ?? "", system: system, fields: fields), change)

@@ -12,7 +12,7 @@ package final class RecordWriter {
     var oldFieldsParser = JSONParser(limits: StoredJSON.limits)
     private var cachedStatements: WriterStatements?
     var rowCache = RowCache()
-    var lists = FieldListCache()
+    var indexes = StoredIndexCache()
     /// The sequence of the newest change of each zone that this transaction changes, by the zone's ID.
     var changedZones: [Int64: UInt64] = [:]
     private var requests: [AppliedRequest] = []
@@ -43,11 +43,11 @@ package final class RecordWriter {
     func transaction<Value>(_ body: (Database) throws -> Value) throws(RecordStoreError) -> Value {
         do {
             return try store.pool.write { db in
-                try lists.load(db)
+                try indexes.load(db)
                 return try body(db)
             }
         } catch {
-            (rowCache, lists, changedZones) = (RowCache(), FieldListCache(), [:])
+            (rowCache, indexes, changedZones) = (RowCache(), StoredIndexCache(), [:])
             throw RecordStoreError(error, path: store.path)
         }
     }

@@ -148,7 +148,7 @@ extension ZoneRow {
     fileprivate init(id: Int64, database: Int64, _ scope: DatabaseScope, _ name: String, _ owner: String) {
         self.init(
             id: id, database: database, isShared: scope == .shared,
-            targetPrefix: RecordTarget.prefix(name: name, owner: owner))
+            targetPrefix: RecordTarget.zonePrefix(name: name, owner: owner))
     }
 }
 

@@ -66,7 +66,7 @@ package final class Chain {
         return source.events.count > count
     }
 
-    /// Asks the stage that writes `log` to explain its next input event, in its current state.
+    /// Asks the stage that writes `log`, in its current state, to explain what an input event means for a subject.
     package func explain(
         _ event: String, sequence: UInt64, at now: Instant, by log: String, for subject: ExplainedSubject
     ) throws -> [Explanation] {

@@ -12,7 +12,7 @@ package enum PipelinePosition: Hashable, Sendable {
 
 /// A moment of one stage's history.
 enum StageTarget: Hashable {
-    /// Just after this event of the stage's input.
+    /// Just after this event of the log that the stage reads; for the source, of its own log.
     case input(UInt64)
     case time(Instant)
     case end

@@ -83,8 +83,8 @@ package struct PipelineState: Sendable {
         return sequence
     }
 
-    /// - Returns: A machine with the stage's state at the moment, and the last event of the stage's own log by then; 0 for
-    ///   a source.
+    /// - Returns: A machine with the stage's state at the moment, and the last event of the stage's own log by then.
+    ///   For a source, this event is 0.
     func machine(of stage: RecordedStage, at target: StageTarget) throws -> (any StatefulMachine, UInt64) {
         guard let machine = try factory.machine(for: stage) as? any StatefulMachine else {
             throw ReplayError.unsupported("stage \(stage.name) is a program, and only the program can show its state")

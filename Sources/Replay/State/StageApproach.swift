@@ -27,7 +27,7 @@ struct StageApproach {
     }
 
     mutating func run(to target: StageTarget) throws {
-        while let header, isBefore(target, header) {
+        while let header, isBatch(header, before: target) {
             while let action = past.next(fedThrough: fed), action != .readBatch { try perform(action) }
             try beginNextBatch()
         }
@@ -43,7 +43,7 @@ struct StageApproach {
         switch action {
         case .feed(let last):
             try feed(through: last, until: .distantFuture)
-            // Also if the upstream's log has lost its last events; otherwise the loop would ask for them forever.
+            // This is set even if the upstream's log has lost these events. Otherwise the loop would never end.
             fed = last
         case .advance(let now): try machine.advance(to: now)
         case .settle: try machine.settle()
@@ -52,7 +52,8 @@ struct StageApproach {
         countOutputs()
     }
 
-    private func isBefore(_ target: StageTarget, _ header: BatchHeader) -> Bool {
+    /// Whether the current batch, which has this header, comes before the target or at its time.
+    private func isBatch(_ header: BatchHeader, before target: StageTarget) -> Bool {
         switch target {
         case .input(let last): past.cursor < last
         case .time(let time): header.now <= time

@@ -29,7 +29,7 @@ protocol StatefulMachine: RestorableMachine {
     /// The state in snapshot form.
     func state() -> [UInt8]
 
-    /// Asks the stage, in its current state, to explain an event to a subject.
+    /// Asks the stage, in its current state, to explain what an event means for a subject.
     func explain(
         _ line: UnsafeRawBufferPointer, sequence: UInt64, at now: Instant, for subject: ExplainedSubject
     ) throws -> [Explanation]

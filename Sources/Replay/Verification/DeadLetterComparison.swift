@@ -5,7 +5,7 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Compares a machine's rejected events with the dead-letter log of its stage.
+/// Compares the events that a ``StageMachine`` rejects in a replay with the dead-letter log of its stage.
 struct DeadLetterComparison {
     private let stage: String
     private let log: String
@@ -22,7 +22,8 @@ struct DeadLetterComparison {
         while let letter = try lines?.peek(), letter.inputSequence ?? 0 <= cursor { _ = try lines?.next() }
     }
 
-    /// - Parameter isSkipped: Whether the letters come before the range to compare.
+    /// - Parameter isSkipped: Whether to read the letters without comparing them: they come before the range to
+    ///   compare, or the replay compares only the events about one subject.
     func compare(_ rejected: [Outbox.Rejected], isSkipped: Bool) throws -> ReplayDifference? {
         for letter in rejected {
             var text = ByteBuffer()
@@ -36,8 +37,8 @@ struct DeadLetterComparison {
         return nil
     }
 
-    /// Checks that an event on which the stage crashed has a dead letter that says so. The replay does not crash, so the
-    /// letter's text cannot be compared.
+    /// Checks that an event on which the stage crashed has a dead letter that says so. The replay does not feed this
+    /// event to the machine, so there is no letter of the machine to compare the text with.
     func compareCrash(at sequence: UInt64, isSkipped: Bool) throws -> ReplayDifference? {
         if try isTrimmedAway(sequence) { return nil }
         let recorded = try lines?.next()
@@ -54,7 +55,8 @@ struct DeadLetterComparison {
 
     /// The difference for a recorded letter whose event the replay did not reject; nil if there is no such letter.
     ///
-    /// - Parameter last: The last input event to check. Letters of later events belong to a batch that was never written.
+    /// - Parameter last: The last input event to check. Letters of later events belong to a batch that was never
+    ///   written.
     func surplus(through last: UInt64) throws -> ReplayDifference? {
         guard let recorded = try lines?.peek(), let sequence = recorded.inputSequence, sequence <= last
         else { return nil }

@@ -9,8 +9,8 @@ struct OutputComparison: ~Copyable {
         var sequence: UInt64
         var recorded: String?
         var replayed: String?
-        /// The mark of the replayed event. Without a replayed event: the mark of the machine's latest events that are
-        /// not compared yet; nil if there are no such events.
+        /// The mark of the replayed event. Without a replayed event: the mark of the last event that the machine made
+        /// after the earlier batches; nil if it made no event.
         var mark: MachineOutput.Mark?
     }
 
@@ -52,7 +52,7 @@ struct OutputComparison: ~Copyable {
             next += UInt64(count)
         } else {
             carry(output)
-            drop(carried.bytes.count(ofLines: count), count)
+            drop(carried.bytes.byteCount(ofLines: count), count)
         }
     }
 

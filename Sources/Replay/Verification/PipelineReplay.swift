@@ -6,9 +6,9 @@ import ZeroMQ
 
 /// Re-runs the stages of a pipeline over its logs and compares their outputs with the logs.
 ///
-/// Each stage is fed the recorded log of its upstream stage. So the replay of the pipeline is identical if the replay of
-/// each stage is identical. Two threads share the work. A thread gets a whole stage, or spans of a stage's history between
-/// two snapshots.
+/// Each stage is fed the recorded log of its upstream stage. So the replay of the pipeline is identical if the replay
+/// of each stage is identical. Two threads share the work. A thread gets the whole history of a stage, or some spans of
+/// it. A span lies between two snapshots.
 package struct PipelineReplay: Sendable {
     package struct StageResult: Sendable {
         package var stage: String
@@ -18,7 +18,7 @@ package struct PipelineReplay: Sendable {
         /// Input events that the stage had not processed at the end of its log.
         package var unprocessed: UInt64
         package var isSource: Bool
-        /// Whether only a part of the log was compared, or the log's beginning is gone.
+        /// Whether only a part of the log was compared, or the beginning of the log or of the stage's input is gone.
         package var isPartial: Bool
         package var compared = ComparedEvents()
         package var difference: ReplayDifference?

@@ -8,15 +8,15 @@ package struct ReplayDifference: Hashable, Sendable {
     package enum Cause: Hashable, Sendable {
         /// An event of the stage's input.
         case event(log: String, sequence: UInt64, text: String?)
-        /// A deadline that was due.
+        /// A deadline that was due, or a transport's answer at the end of a batch.
         case wake(Instant)
         case unknown
     }
 
     package var stage: String
     package var log: String
-    /// The event's sequence. After the end of the log: the sequence that the event would get. 0 if the log was made
-    /// from another upstream log.
+    /// The event's sequence. After the end of the log: the sequence that the event would get. If the stage's state
+    /// differs from a snapshot: the last event before the snapshot. 0 if the log was made from another upstream log.
     package var sequence: UInt64
     /// JSON pointer (RFC 6901) to the first member that differs; nil when only one side has the event.
     package var pointer: String?

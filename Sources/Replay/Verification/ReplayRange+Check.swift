@@ -1,7 +1,8 @@
 import EventLog
 
 extension ReplayRange {
-    /// Checks that the range does not end before it begins, and that it is not wholly before or after the source's log.
+    /// Checks that the source's log has events in the range, and that the range does not end before it begins. The
+    /// order is checked only if both ends are sequences or both are times.
     ///
     /// - Throws: ``ReplayError/backwards(from:until:)``, ``ReplayError/beyond(_:)`` or
     ///   ``ReplayError/dropped(log:first:)``.
@@ -13,8 +14,8 @@ extension ReplayRange {
         }
         if let from, changes.ends(before: from) {
             throw ReplayError.beyond(
-                "\(changes.name) ends at \(changes.lastSequence), \(changes.lastNow?.rfc3339 ?? ""); it has no events from "
-                    + "\(from.text) on")
+                "\(changes.name) ends at \(changes.lastSequence), \(changes.lastNow?.rfc3339 ?? ""); it has no events "
+                    + "from \(from.text) on")
         }
         if let until, changes.begins(after: until) {
             guard changes.firstSequence > 1 else {

@@ -4,9 +4,9 @@ import PipelineRuntime
 
 /// The part of a pipeline's history to compare.
 package struct ReplayRange: Hashable, Sendable {
-    /// Nil means the beginning of the logs.
+    /// The first event of the range, or the earliest time of its events. Nil means the beginning of the logs.
     package var from: PipelinePosition?
-    /// Nil means the end of the logs.
+    /// The last event of the range, or the latest time of its events. Nil means the end of the logs.
     package var until: PipelinePosition?
 
     package init(from: PipelinePosition? = nil, until: PipelinePosition? = nil) {
@@ -34,7 +34,7 @@ package struct ReplayRange: Hashable, Sendable {
         while let header = try reader.nextHeader() {
             cursor = header.cursor.positions[stage.context.upstreamName] ?? cursor
             let unfinished = UnfinishedStep(header.cursor, of: stage.context.upstreamName)
-            // An unfinished event is the one after the batch's cursor; the batch contains its first effects.
+            // If the batch ends inside the outputs of an event, this event is the one after the batch's cursor.
             let begun: UInt64 = unfinished?.kind == .event ? 1 : 0
             if !hasBegun, begins(stage, header, cursor + begun, input) {
                 (part.first, hasBegun) = (header.firstSequence, true)

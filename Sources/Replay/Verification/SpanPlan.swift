@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A thread takes a whole history and replays span after span with one machine. When no whole history is left, a thread
 /// takes the later half of the spans that another thread has not reached. So no thread is idle while spans are left,
-/// and few snapshots are read back.
+/// and few machines must be restored from a snapshot.
 final class SpanPlan: Sendable {
     /// The spans of one thread, up to but without `end`.
     private struct Share {
@@ -14,6 +14,8 @@ final class SpanPlan: Sendable {
         var end: Int
         var isBegun = false
 
+        /// How many spans the thread has not reached, which another thread may take. 0 before the thread has begun,
+        /// because the share is then taken as a whole.
         var spansLeft: Int { isBegun ? end - current - 1 : 0 }
     }
 
@@ -25,7 +27,7 @@ final class SpanPlan: Sendable {
     private let histories: [History]
     private let shares: Mutex<[Share]>
 
-    /// - Parameter histories: The spans of each stage, at least one, and the stage's size in bytes.
+    /// - Parameter histories: For each stage, its spans, at least one, and the size of its input and log in bytes.
     init(_ histories: [(spans: [StageSpan], bytes: UInt64)]) {
         self.histories = histories.map { History(spans: $0.spans, bytesEach: $0.bytes / UInt64($0.spans.count)) }
         shares = Mutex(histories.indices.map { Share(history: $0, current: 0, end: histories[$0].spans.count) })

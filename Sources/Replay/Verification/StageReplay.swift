@@ -20,7 +20,7 @@ final class StageReplay {
     private let own: EventLogReader
     private var past: RecordedPast
     private var time: Instant
-    /// Whether the last batch's time is later than the time of every event before it.
+    /// Whether the last batch's time is later than the time of every event and batch before it.
     private var isLate = false
     private var outputs: OutputComparison
     private let deadLetters: DeadLetterComparison
@@ -52,8 +52,8 @@ final class StageReplay {
     }
 
     /// - Parameter snapshot: Reads a snapshot; returns nil if it is gone.
-    /// - Returns: The first difference; nil if the replayed part of the log is identical. The replay ends early if it is
-    ///   cancelled, or if another thread has the next span.
+    /// - Returns: The first difference; nil if the replayed part of the log is identical. The replay ends early if it
+    ///   is cancelled, or if another thread has the next span.
     func run(_ snapshot: (SnapshotHeader) throws -> Snapshot?) throws -> ReplayDifference? {
         while let batch = try own.next(), batch.header.firstSequence <= part.last {
             guard !start.includes(batch.header) else { continue }
@@ -155,15 +155,14 @@ final class StageReplay {
         }
         guard feed.next > last else {
             throw ReplayError.ahead(
-                log: recorded.log.directory, cursor: last, upstream: recorded.context.upstreamName, holds: feed.next - 1
-            )
+                log: recorded.log.directory, cursor: last, upstream: recorded.context.upstreamName, last: feed.next - 1)
         }
     }
 
     // MARK: The end
 
-    /// Whether the last outputs come from a deadline that had passed when the last batch was written. The stage was woken
-    /// for this deadline after the batch, or never if the log ends there.
+    /// Whether the last outputs come from a deadline that had passed when the last batch was written. The stage was
+    /// woken for this deadline after the batch, or never if the log ends there.
     private var endsWithWake = false
 
     private func finish() throws -> ReplayDifference? {

@@ -4,8 +4,8 @@ import PipelineKit
 /// A span of a stage's history between two of its snapshots.
 ///
 /// Spans are replayed in parallel. The replay of a span begins with the recorded state of a snapshot, and at the end
-/// compares the replayed state with the recorded state of the next snapshot. So all spans together prove the same as one
-/// replay from the beginning.
+/// compares the replayed state with the recorded state of the next snapshot. So all spans together prove the same as
+/// one replay from the beginning.
 struct StageSpan: Hashable, Sendable {
     /// Nil means the logs' beginning.
     var start: SnapshotHeader?

@@ -36,7 +36,8 @@ final class UpstreamFeed {
         return skipped
     }
 
-    /// The next events of one batch, up to `last`; nil after `last` and at the end of the log. Valid until the next call.
+    /// The next events of one batch, up to `last`; nil after `last` and at the end of the log. The result is valid
+    /// until the next call.
     ///
     /// - Parameter time: The result is nil at a batch that is later than this time.
     func nextRun(through last: UInt64, until time: Instant = .distantFuture) throws(EventLogError) -> Run? {
@@ -45,7 +46,7 @@ final class UpstreamFeed {
                 guard let read = try reader.next() else { return nil }
                 offset =
                     read.header.firstSequence < next
-                    ? read.body.count(ofLines: Int(next - read.header.firstSequence)) : 0
+                    ? read.body.byteCount(ofLines: Int(next - read.header.firstSequence)) : 0
                 batch = read
             }
             guard let batch, batch.header.now <= time else { return nil }
@@ -62,7 +63,7 @@ final class UpstreamFeed {
         let end = min(last, batch.header.lastSequence)
         let count = Int(end - next + 1)
         let rest = UnsafeRawBufferPointer(rebasing: batch.body[offset...])
-        let bytes = end == batch.header.lastSequence ? rest.count : rest.count(ofLines: count)
+        let bytes = end == batch.header.lastSequence ? rest.count : rest.byteCount(ofLines: count)
         defer { (offset, next) = (offset + bytes, end + 1) }
         return Run(
             lines: UnsafeRawBufferPointer(rebasing: rest[..<bytes]), first: next, count: count, now: batch.header.now)
@@ -70,8 +71,8 @@ final class UpstreamFeed {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The bytes of the first lines, line feeds included; the whole count if there are fewer lines.
-    func count(ofLines lines: Int) -> Int {
+    /// How many bytes the first lines have, line feeds included; the size of the buffer if it has fewer lines.
+    func byteCount(ofLines lines: Int) -> Int {
         var (rest, bytes) = (Lines(self), 0)
         for _ in 0..<lines {
             guard let line = rest.next() else { break }

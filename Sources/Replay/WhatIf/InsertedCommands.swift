@@ -6,8 +6,8 @@ import Time
 
 /// The commands of a what-if, which replace recorded commands.
 ///
-/// A command applies from its `time` on; without a `time`, from the beginning. It replaces all later recorded commands about
-/// the same subscription or device.
+/// A command applies from its `time` on; without a `time`, from the beginning. It replaces all later recorded commands
+/// about the same subscription or device.
 final class InsertedCommands {
     private struct Command {
         var event: [UInt8]

@@ -1,7 +1,7 @@
 import PipelineRuntime
 
-/// Pairs the events of two outputs. Equal events at the beginning and at the end are pairs; the events between are paired
-/// in their order.
+/// Pairs the events of two outputs. Equal events at the beginning and at the end are pairs; the events between are
+/// paired in their order.
 struct LinePairs {
     typealias Line = UnsafeRawBufferPointer
 

@@ -5,7 +5,8 @@ import PipelineRuntime
 
 /// Brings the baseline and the variant of a stage to the event where their comparison begins.
 ///
-/// The comparison begins at the logs' beginning, or at a snapshot if the beginning is gone.
+/// The comparison of the first stage begins at its log's beginning, or at a snapshot if the beginning is gone. The
+/// comparison of a later stage begins after the outputs that its upstream had written when it began itself.
 struct LockstepStart {
     let recorded: RecordedStage
     let baseline: any StageMachine
@@ -18,7 +19,7 @@ struct LockstepStart {
         recorded.isTrimmed ? try oldest(from: 0) : .beginning
     }
 
-    /// The start of a stage whose upstream stage began after the event `last`.
+    /// The start of a stage whose upstream's log ended at the event `last` when the upstream began.
     func following(_ last: UInt64) throws -> StageStart {
         if last == 0, !recorded.isTrimmed { return .beginning }
         let headers = try search?.headers { recorded.covers($0) && $0.position <= last } ?? []

@@ -32,11 +32,12 @@ package final class SharedAnswers {
     private var laterAnswers: [LaterAnswer] = []
     /// Pushes of the recorded stage and of the variant that are still in flight according to their first answer.
     private var (recordedInFlight, variantInFlight): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
-    /// The recorded stage's final answers to pushes in flight, until the variant has the first answer too.
+    /// The recorded stage's final answers to pushes in flight, until the variant has the first answer too. When there
+    /// are ``answersMax`` such pushes, all these answers are dropped.
     private var finalAnswers: [PushKey: [TransportAnswer]] = [:]
 
-    /// At least this many of the newest answers are kept. The variant is never further behind the recorded stage, so it
-    /// has no push for an older answer.
+    /// At least this many of the newest answers are kept. If the variant sends a push so late that its answer is not
+    /// kept any more, the push is accepted.
     private static let answersMax = 65_536
 
     package static func pair(

@@ -60,13 +60,14 @@ package struct WhatIf: Sendable {
         let comparison = PushComparison(focus)
         for stage in roots {
             let lockstep = try lockstep(stage, comparison)
-            try feed(lockstep, stage, try commands(for: stage))
+            try feed(lockstep, stage, try insertedCommands())
             try lockstep.finish()
         }
         return comparison.finish()
     }
 
-    /// The first changed stage of each branch. All consumers of the source if no stage is changed, or if there are commands.
+    /// The first changed stage of each branch. All consumers of the source if no stage is changed, or if there are
+    /// commands.
     private var roots: [RecordedStage] {
         let changed = recorded.stages.filter { !$0.isSource && isChanged($0) }
         guard change.commands.isEmpty, !changed.isEmpty else {
@@ -124,7 +125,7 @@ package struct WhatIf: Sendable {
         return (baseline, variant)
     }
 
-    private func commands(for stage: RecordedStage) throws -> InsertedCommands? {
+    private func insertedCommands() throws -> InsertedCommands? {
         guard !change.commands.isEmpty, let source = recorded.stages.first else { return nil }
         return try InsertedCommands(change.commands, of: source, MachineFactory(registry: registry))
     }

@@ -69,7 +69,7 @@ package struct ReplayWorker {
             machine.receive(answer)
             try sendOutput(of: machine)
         case .begin, .later:
-            try pipe.send(.failed(reason: "received a second 'begin', or a 'later' without a delivery"))
+            throw WorkerPipe.Failure.invalidMessage("received a second 'begin', or a 'later' without a delivery")
         }
     }
 

@@ -15,7 +15,7 @@ final class WorkerProcess {
 
     private static let grace = DispatchTimeInterval.seconds(2)
 
-    /// - Parameter answerTimeout: How long the program may take for one reply.
+    /// - Parameter answerTimeout: How long one read from the program, or one write to it, may take.
     init(_ command: [String], stage: String, answerTimeout: Duration) throws {
         (self.stage, self.answerTimeout, program) = (stage, answerTimeout, command.first ?? "")
         var ends: [Int32] = [-1, -1]

@@ -4,7 +4,8 @@ import Synchronization
 
 /// Handles signals that would otherwise end the process.
 ///
-/// Uses handlers instead of `SIG_IGN`, so that child processes start with the default actions.
+/// Uses handlers instead of `SIG_IGN`, except in ``ignore(_:)``, so that child processes start with the default
+/// actions.
 package enum StopSignals {
     /// Calls `body` for each signal until the process ends.
     ///
@@ -46,12 +47,12 @@ package enum StopSignals {
     ///
     /// - Returns: The descriptor from which the numbers of signals are read, one byte each.
     private static func openPipe() -> Int32 {
-        guard signalPipe.load(ordering: .acquiring) < 0 else { return signalPipeEnd.load(ordering: .acquiring) }
+        guard pipeWriteEnd.load(ordering: .acquiring) < 0 else { return pipeReadEnd.load(ordering: .acquiring) }
         var ends: [Int32] = [-1, -1]
         precondition(pipe(&ends) == 0, "cannot make the pipe for signals")
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        signalPipeEnd.store(ends[0], ordering: .releasing)
-        signalPipe.store(ends[1], ordering: .releasing)
+        pipeReadEnd.store(ends[0], ordering: .releasing)
+        pipeWriteEnd.store(ends[1], ordering: .releasing)
         return ends[0]
     }
 
@@ -86,7 +87,7 @@ package enum StopSignals {
         var (action, before) = (sigaction(), sigaction())
         action.__sigaction_handler.sa_handler = { number in
             var byte = UInt8(truncatingIfNeeded: number)
-            write(signalPipe.load(ordering: .acquiring), &byte, 1)
+            write(pipeWriteEnd.load(ordering: .acquiring), &byte, 1)
         }
         action.sa_flags = SA_RESTART
         sigaction(number, &action, &before)
@@ -96,5 +97,5 @@ package enum StopSignals {
 
 /// The write end and the read end of the pipe for all signals, or -1 before there is a pipe. The ends are globals,
 /// because a signal handler cannot capture values.
-private let signalPipe = Atomic<Int32>(-1)
-private let signalPipeEnd = Atomic<Int32>(-1)
+private let pipeWriteEnd = Atomic<Int32>(-1)
+private let pipeReadEnd = Atomic<Int32>(-1)

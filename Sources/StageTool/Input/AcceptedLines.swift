@@ -1,6 +1,6 @@
 import PipelineRuntime
 
-/// Consecutive lines of one source, numbered for the door.
+/// Consecutive lines of one source, with the numbers that the door gives them.
 struct LineSpan: Hashable, Sendable {
     /// The door's number of the first line.
     let first: UInt64
@@ -18,7 +18,8 @@ extension [LineSpan] {
     }
 }
 
-/// The source and number of each line that the door accepted. Each accepted line became one event.
+/// The source and number of each line that the door accepted. ``place(ofEvent:)`` is right only if each of these lines
+/// became exactly one event. A `records.modify`, for example, may become several.
 package struct AcceptedLines: Hashable, Sendable {
     /// The lines of one ``LineSender``.
     fileprivate struct Part: Hashable {

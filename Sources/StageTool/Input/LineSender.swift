@@ -51,6 +51,7 @@ package final class LineSender {
     /// The lines that the door accepted or refused, but whose answers were lost when it restarted: their number, and
     /// the places of the first and of the last of them. Nil if no answer was lost.
     private var lostAnswers: (count: UInt64, from: String, through: String)?
+    /// ``Producer/refusedWithoutAnswer`` when this sender was made.
     private var refusedWithoutAnswerBefore: UInt64?
     /// Whether to fill ``Totals/acceptedLines``, which needs some bytes for each block and each refusal.
     package var tracksLines = false
@@ -232,8 +233,8 @@ package final class LineSender {
         let which = "\(lostAnswers.from) to \(lostAnswers.through): \(lostAnswers.count.of("line"))"
         let number = refused.map(\.grouped) ?? "an unknown number"
         reportLine(
-            "\(which) had no answer, because the ingest stage restarted; it refused \(number) of these lines. Compare them "
-                + "with the changes log, correct the refused lines and send only these again")
+            "\(which) had no answer, because the ingest stage restarted; it refused \(number) of these lines. Compare "
+                + "them with the changes log, correct the refused lines and send only these again")
     }
 
     private func report(_ saved: Producer.Saved) {
@@ -274,8 +275,8 @@ package final class LineSender {
         }
         guard unanswered > 0 else { return text + "; send the rest from \(place(through + 1)) on" }
         return text
-            + "; the stage may still accept \(unanswered.of("line")) from \(place(through + 1)) on. If you send them again, "
-            + "they may be accepted twice (not if you use --producer from the beginning)"
+            + "; the stage may still accept \(unanswered.of("line")) from \(place(through + 1)) on. If you send them "
+            + "again, they may be accepted twice (not if you use --producer from the beginning)"
     }
 
     private func place(_ number: UInt64) -> String {

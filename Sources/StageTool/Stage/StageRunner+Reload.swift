@@ -19,7 +19,7 @@ extension StageRunner {
             case .message(.file(let folder, let text)):
                 let file = PipelineText(path: pipeline, folder: folder, text: text)
                 let isReady = await succeeds { preparedReload = try await self.preparedReload(of: file) }
-                SupervisorLine.ofThisProcess.sendAnswer(isReady: isReady)
+                SupervisorSocket.ofThisProcess.sendAnswer(acceptsFile: isReady)
             case .message(.apply):
                 if let preparedReload { _ = await succeeds { try await apply(preparedReload) } }
                 preparedReload = nil

@@ -44,7 +44,7 @@ package struct StageRunner {
     /// The pipeline file. A process that `belfry up` started gets the file's text from `belfry up`.
     package static func file(_ pipeline: String) throws -> PipelineText {
         guard isSupervised else { return try PipelineText(forLongRunningProcess: pipeline) }
-        guard case .file(let folder, let text) = SupervisorLine.ofThisProcess.receiveMessage() else {
+        guard case .file(let folder, let text) = SupervisorSocket.ofThisProcess.receiveMessage() else {
             throw ToolFailure(.unavailable, "belfry up has ended")
         }
         return PipelineText(path: pipeline, folder: folder, text: text)
@@ -117,8 +117,8 @@ package struct StageRunner {
 
     package static func announcement(_ plan: HostPlan, _ report: HostReport) -> String {
         let door = (report.door ?? plan.door).map { ", door \($0)" } ?? ""
-        return
-            "\(plan.stage): running, log \(plan.logName) at \(report.last), readers connect to \(report.endpoint)\(door)"
+        return "\(plan.stage): running, log \(plan.logName) at \(report.last), "
+            + "readers connect to \(report.endpoint)\(door)"
     }
 
     private func doWhenRunning(_ host: StageHost, _ work: @Sendable () async throws -> Void) async throws {
@@ -146,7 +146,7 @@ package enum Lifeline {
         Task.detached {
             do {
                 try await SocketThread.run(name: "lifeline") {
-                    while let message = SupervisorLine.ofThisProcess.receiveMessage() { receive(message) }
+                    while let message = SupervisorSocket.ofThisProcess.receiveMessage() { receive(message) }
                     ended()
                 }
             } catch {

@@ -10,7 +10,7 @@ package struct CoalesceSettings: PluginSettings {
     /// The default of one second is enough for the saves of one editing step to arrive, and short enough to feel
     /// immediate.
     package var window = Duration.seconds(1)
-    /// The longest time for which newer notifications may delay a notification. The default is ten windows.
+    /// The longest wait of a notification, under any policy. The default is ten windows.
     package var maximumDelay = Duration.seconds(10)
     /// How many notifications may be held for one user, in one container and environment.
     package var pendingPerUser = 100

@@ -1,6 +1,6 @@
 import Time
 
-/// A binary heap of deadlines in which the deadline of a slot can be changed.
+/// A binary heap of the deadlines of the slots of `HeldNotifications`. The deadline of a slot can be changed.
 struct DeadlineHeap {
     struct Entry {
         var due: Instant

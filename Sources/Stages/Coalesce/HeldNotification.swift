@@ -50,7 +50,7 @@ struct HeldNotification {
         buffer.appendJSON(match.sequence)
         buffer.append(member: .replacedByChange)
         buffer.appendJSON(match.change)
-        newest.writeAddress(into: &buffer)
+        newest.writeUserAndSubscription(into: &buffer)
         buffer.append(byte: UInt8(ascii: "}"))
     }
 }
@@ -90,7 +90,7 @@ struct HeldMatch {
         append(origin.upperBound..<text.count, to: &buffer)
     }
 
-    func writeAddress(into buffer: inout ByteBuffer) {
+    func writeUserAndSubscription(into buffer: inout ByteBuffer) {
         buffer.append(member: .user)
         append(user, to: &buffer)
         buffer.append(member: .subscriptionID)

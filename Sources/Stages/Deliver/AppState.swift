@@ -50,7 +50,7 @@ struct AppHold: Equatable {
     var interval = firstInterval
     /// The push that was sent as a probe and has no answer yet.
     var probe: PendingKey?
-    /// Whether a push waits that can be the next probe.
+    /// Whether a push may wait that can be the next probe. False after a wake has found no such push.
     var hasWaiting = true
 
     /// When to send the next probe. Nil if no push waits, or if a probe has no answer yet.
@@ -76,7 +76,7 @@ struct Apps {
     private var indices: [AppKey: Int] = [:]
     private(set) var keys: [AppKey] = []
     private var states: [AppState] = []
-    /// The stopped apps, sorted by key.
+    /// The indices of the stopped apps, sorted by the keys of the apps.
     private(set) var held: [Int] = []
 
     /// The index of an app. A new app gets the next index.
@@ -114,6 +114,6 @@ struct Apps {
     /// When to send the next probe of any app. Nil if no app needs a probe.
     var due: Instant? { held.lazy.compactMap { states[$0].hold?.due }.min() }
 
-    /// All apps, sorted by key.
+    /// The indices of all apps, sorted by the keys of the apps.
     var sortedIndices: [Int] { states.indices.sorted { keys[$0] < keys[$1] } }
 }

@@ -5,8 +5,8 @@ import Time
 /// Handles the answers of transports. If a push must be tried again, the transport may say when. ``PendingPush`` says
 /// when to give up.
 ///
-/// The events that the stage writes for an answer depend on the answer, its time and the earlier events. The answer
-/// changes deliveries only from the next wake on.
+/// The events that the stage writes for an answer depend on the answer, its time and the earlier events. What the
+/// stage hands out changes only from the next wake on.
 extension DeliverStage {
     /// Writes the outcome of a push at a device, or an attempt if the push must wait. If the push replaces an older
     /// push, writes the `superseded` outcome of the older push first.
@@ -14,27 +14,27 @@ extension DeliverStage {
     /// - Parameter answer: The transport's answer; nil if no transport got the push.
     @inline(__always)
     mutating func write(
-        _ line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin, _ answer: TransportAnswer? = nil, at now: Instant,
-        into out: inout Outbox
+        _ line: OutcomeLedger.Line, of arrival: OutcomeLedger.Arrival, _ answer: TransportAnswer? = nil,
+        at now: Instant, into out: inout Outbox
     ) {
-        if let older = line.replaced { supersede(older, by: origin.push, into: &out) }
+        if let older = line.replaced { supersede(older, by: arrival.push, into: &out) }
         switch line.result {
-        case .handedOut: if let answer { apply(answer, to: line, of: origin, at: now, into: &out) }
-        case .ended(let code): out.append { origin.outcome.write(code, at: line.device, line.id, to: &$0) }
-        case .held: hold(PendingPush(line, of: origin), at: now, into: &out)
+        case .handedOut: if let answer { apply(answer, to: line, of: arrival, at: now, into: &out) }
+        case .ended(let code): out.append { arrival.outcome.write(code, at: line.device, line.id, to: &$0) }
+        case .held: hold(PendingPush(line, of: arrival), at: now, into: &out)
         }
     }
 
     @inline(__always)
     private mutating func apply(
-        _ answer: TransportAnswer, to line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin, at now: Instant,
+        _ answer: TransportAnswer, to line: OutcomeLedger.Line, of arrival: OutcomeLedger.Arrival, at now: Instant,
         into out: inout Outbox
     ) {
         switch answer.outcome {
         case .failed,
             .accepted where registry.apps.isHealthy(line.device.appIndex):
-            out.append { origin.outcome.write(answer, at: line.device, line.id, to: &$0) }
-        default: fold(answer, to: PendingPush(line, of: origin), at: now, into: &out)
+            out.append { arrival.outcome.write(answer, at: line.device, line.id, to: &$0) }
+        default: fold(answer, to: PendingPush(line, of: arrival), at: now, into: &out)
         }
     }
 
@@ -46,8 +46,8 @@ extension DeliverStage {
         write(note, of: older, into: &out)
     }
 
-    /// Makes the push wait until its stopped app is resumed. If the app has been resumed in the meantime, the push
-    /// waits only for the next wake.
+    /// Makes the push wait until its stopped app is resumed. If the app has been resumed since the push arrived, the
+    /// push waits only for the next wake.
     private mutating func hold(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
         let app = push.device.appIndex
         registry.apps[app].hold?.noteArrival(at: now)
@@ -146,8 +146,8 @@ extension DeliverStage {
         let since = answer.since ?? receivedAt
         note.registered = push.device.registered
         note.since = cameUndatedAtRegistration(answer, push, receivedAt) ? nil : since
-        // An answer without a time is about the address that the push was sent to, so it is later than the
-        // registration.
+        // An answer without `since` is about the address that the push was sent to. So this address became invalid
+        // after the registration.
         let isLater = answer.since == nil || since > push.device.registered
         if isLater || push.lastHandedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
             schedule(.retire(retirement(push, answer, since)), receivedAt, &note)
@@ -156,11 +156,11 @@ extension DeliverStage {
         write(note, of: push, into: &out)
     }
 
-    /// Whether the answer has no time of its own and came no later than the registration. Its outcome then has no
-    /// `since`.
+    /// Whether the answer has no `since` and came no later than the registration. The outcome then has no `since`
+    /// either.
     ///
-    /// Earlier versions wrote the answer's arrival as `since` and did not retire the device. A replay of their logs
-    /// must do the same.
+    /// Earlier versions wrote the time at which such an answer came as `since`, and did not retire the device. In a
+    /// replay of their logs the answer has this `since`, so the device is not retired there either.
     private func cameUndatedAtRegistration(_ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant)
         -> Bool
     {

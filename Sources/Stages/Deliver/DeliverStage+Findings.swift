@@ -17,7 +17,7 @@ extension DeliverStage {
                 + "next try at \(hold.probeAt)",
             fix: registry.apps[app].isSuspicious
                 ? "the transport has not accepted any device of this app yet: \(Self.remedyOfSuspicion)"
-                : "belfry doctor apns says what is wrong; app.stopped in the log of \(name) has the answer",
+                : "belfry doctor apns says what is wrong; app.stopped in the log of \(name) has the transport's answer",
             [
                 .init("stage", name), .init("app", key.appText), .init("transport", key.transport),
                 .init("waiting", UInt64(waiting)),
@@ -51,6 +51,6 @@ extension DeliverStage {
     /// What to do if all devices of an app are unknown.
     private static let remedyOfSuspicion =
         "Compare the transport's host and the app's environment and topic with the values in the app's build, and the "
-        + "registered tokens with the tokens that the app received (a probe does not show which tokens the transport "
-        + "knows)"
+        + "registered tokens with the tokens that the app received (belfry doctor apns does not show which tokens "
+        + "the transport knows)"
 }

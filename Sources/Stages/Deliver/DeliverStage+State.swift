@@ -86,13 +86,13 @@ extension DeliverStage {
             push: UInt64(push), device: device, retired: isNotice ? json[.registered]?.moment : nil)
         let (status, reason) = (json[.status]?.int64.map { Int($0) }, json[.reason])
         var answer = TransportAnswer(id, outcome, status: status, reason: reason?.string, attempts: Int(attempts))
-        let hasMore = json.count > plainMembers + (status == nil ? 0 : 1) + (reason == nil ? 0 : 1)
+        let hasMore = json.count > plainMemberCount + (status == nil ? 0 : 1) + (reason == nil ? 0 : 1)
         if hasMore { readMore(of: json, into: &answer) }
         return answer
     }
 
     /// The number of members that every outcome with an answer has besides `status` and `reason`.
-    private static let plainMembers = 10
+    private static let plainMemberCount = 10
 
     private static func readMore(of json: JSONValue, into answer: inout TransportAnswer) {
         if let said = json[.said]?.string { answer.reason = said.isEmpty ? nil : said }

@@ -4,7 +4,7 @@ import Time
 
 /// What the stage does when its deadline comes.
 extension DeliverStage {
-    /// The most bytes of deliveries that one wake hands out. The next wake hands out the rest.
+    /// A wake hands out no further due push after this many bytes of deliveries. The next wake hands out the rest.
     private static let handOutBytesMax = 1 << 20
 
     package mutating func wake(at now: Instant, into out: inout Outbox) {
@@ -17,8 +17,8 @@ extension DeliverStage {
     private mutating func applyEffects(through now: Instant, into out: inout Outbox) {
         let due = effects.prefix { $0.due <= now }
         effects.removeFirst(due.count)
-        for coming in due {
-            switch coming.effect {
+        for scheduled in due {
+            switch scheduled.effect {
             case .retire(let retirement): retire(retirement, at: now, into: &out)
             case .hold(let app, let status, let reason, let wasProbe):
                 hold(app, status, reason, wasProbe, at: now, into: &out)
@@ -37,17 +37,17 @@ extension DeliverStage {
         if settings.retired != nil { enqueue(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
-    /// Withdraws the deliveries that no transport has taken yet. Notices, the probes of apps and pushes that a
-    /// transport still has are not withdrawn.
+    /// Withdraws all unanswered pushes to the devices for which `isIncluded` is true. A push that a transport has taken
+    /// keeps the transport's answer. Notices, the probes of apps and pushes that are under way are not withdrawn.
     private func withdraw(
         as outcome: TransportAnswer.Outcome, status: Int? = nil, reason: String?, into out: inout Outbox,
-        where isWanted: (Device) -> Bool
+        where isIncluded: (Device) -> Bool
     ) {
         let repeats = pending.awaitingAnswerInOrder.filter { push in
-            !push.isNotice && !push.isUnderWay && isWanted(push.device)
+            !push.isNotice && !push.isUnderWay && isIncluded(push.device)
                 && registry.apps[push.device.appIndex].hold?.probe != push.key
         }
-        for delivery in repeats.map(\.delivery) + ledger.deliveries(where: isWanted) {
+        for delivery in repeats.map(\.delivery) + ledger.deliveries(where: isIncluded) {
             out.withdraw(as: TransportAnswer(delivery.id, outcome, status: status, reason: reason, attempts: 0))
         }
     }

@@ -81,7 +81,7 @@ package struct DeliverStage: Stage {
         if pending.expectsAnswer(to: answer.id) {
             fold(answer, toPending: PendingKey(answer.id), at: now, into: &out)
         } else if let settled = ledger.settle(answer.id) {
-            for line in settled.lines { write(line, of: settled.origin, answer, at: now, into: &out) }
+            for line in settled.lines { write(line, of: settled.arrival, answer, at: now, into: &out) }
         }
         updateDeadline()
     }
@@ -92,38 +92,38 @@ package struct DeliverStage: Stage {
         at now: Instant,
         into out: inout Outbox
     ) {
-        var line = PushLine(push)
-        let origin = OutcomeLedger.Origin(
+        var pushLine = PushLine(push)
+        let arrival = OutcomeLedger.Arrival(
             push: sequence, time: now, outcome: OutcomeText(push, sequence: sequence, redriveOf: original))
-        if devices.isEmpty { out.append { origin.outcome.writeNoDevice(to: &$0) } }
+        if devices.isEmpty { out.append { arrival.outcome.writeNoDevice(to: &$0) } }
         let headers = PushHeaders(push.headers)
         let isExpired = settings.expired == .drop && headers.isExpired(at: now)
         var waiting: [OutcomeLedger.Line] = []
         for device in devices {
-            var entry = prepare(&line, origin, device, isExpired, into: &out)
-            if entry.isTransported, let collapseID = headers.collapseID {
-                noteCollapseKey(of: &entry, origin, collapseID, replacesOlder: original == nil)
+            var line = prepare(&pushLine, arrival, device, isExpired, into: &out)
+            if line.isTransported, let collapseID = headers.collapseID {
+                noteCollapseKey(of: &line, arrival, collapseID, replacesOlder: original == nil)
             }
-            if waiting.isEmpty, !entry.awaitsAnswer {
-                write(entry, of: origin, at: now, into: &out)
+            if waiting.isEmpty, !line.awaitsAnswer {
+                write(line, of: arrival, at: now, into: &out)
             } else {
-                waiting.append(entry)
+                waiting.append(line)
             }
         }
-        if !waiting.isEmpty { ledger.insert(origin, waiting) }
+        if !waiting.isEmpty { ledger.insert(arrival, waiting) }
         updateDeadline()
     }
 
     /// Makes the ledger line of a push at a device, and hands the push out if a transport must get it now.
     private func prepare(
-        _ line: inout PushLine, _ origin: OutcomeLedger.Origin, _ device: Device, _ isExpired: Bool,
+        _ pushLine: inout PushLine, _ arrival: OutcomeLedger.Arrival, _ device: Device, _ isExpired: Bool,
         into out: inout Outbox
     ) -> OutcomeLedger.Line {
-        let id = upstream.uuid(position: origin.push, salt: device.salt)
-        if let end = end(of: line.push, at: device, isExpired) {
+        let id = upstream.uuid(position: arrival.push, salt: device.salt)
+        if let end = end(of: pushLine.push, at: device, isExpired) {
             return OutcomeLedger.Line(device: device, id: id, result: .ended(end))
         }
-        let delivery = line.delivery(to: device, push: origin.push, id)
+        let delivery = pushLine.delivery(to: device, push: arrival.push, id)
         let isHeld = registry.apps.isHeld(device.appIndex)
         if !isHeld { out.deliver(delivery) }
         return OutcomeLedger.Line(
@@ -133,14 +133,14 @@ package struct DeliverStage: Stage {
     /// Records the collapse key of a push at a device. If `replacesOlder` is true, marks older pushes with the same key
     /// as superseded, so that they are not sent again.
     private mutating func noteCollapseKey(
-        of line: inout OutcomeLedger.Line, _ origin: OutcomeLedger.Origin, _ collapseID: [UInt8], replacesOlder: Bool
+        of line: inout OutcomeLedger.Line, _ arrival: OutcomeLedger.Arrival, _ collapseID: [UInt8], replacesOlder: Bool
     ) {
         let key = line.device.collapseKey(collapseID)
         line.collapseKey = key
         guard replacesOlder else { return }
-        ledger.noteSuperseder(origin.push, of: key)
+        ledger.noteSuperseder(arrival.push, of: key)
         guard pending.mayHavePushes(ofOwnerOf: line.device), let older = pending.superseded(by: key) else { return }
-        pending.noteSuperseder(origin.push, of: older)
+        pending.noteSuperseder(arrival.push, of: older)
         if !older.isUnderWay, !older.awaitsAnswer { line.replaced = older.key }
     }
 

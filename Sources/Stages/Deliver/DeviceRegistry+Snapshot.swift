@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 
 extension DeviceRegistry {
-    /// Writes all devices, sorted by the bytes of user and name.
+    /// Writes all devices, sorted by the bytes of container, environment, user and name.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(all: usersInOrder) { user, snapshot in
             snapshot.write(user.key)

@@ -98,7 +98,7 @@ struct DeviceRegistry {
     }
 }
 
-/// A registered device. Equal to another one with the same address.
+/// A registered device. Two values are equal if their devices have the same address.
 private struct AddressedDevice: Hashable {
     let device: Device
 
@@ -107,9 +107,9 @@ private struct AddressedDevice: Hashable {
     func hash(into hasher: inout Hasher) { device.hashAddress(into: &hasher) }
 }
 
-/// The devices of one user, sorted by the bytes of their names. Equal to other devices of the same user.
+/// The devices of one user, sorted by the bytes of their names. Two values are equal if they are of the same user.
 ///
-/// Most users have one device or two, so the value takes only the space of a reference.
+/// The value has the size of a reference. A user with one device needs no array.
 enum UserDevices: Hashable, RandomAccessCollection {
     case one(Device)
     /// Any number of devices. Empty for a user without devices; ``DeviceRegistry`` does not store an empty value.

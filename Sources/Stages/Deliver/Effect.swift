@@ -14,8 +14,8 @@ enum Effect {
     ///   - wasProbe: Whether the answer was to a probe of an app that is already stopped.
     case hold(app: Int, status: Int?, reason: String?, wasProbe: Bool)
     case resume(app: Int)
-    /// The settings of the app's transport have changed. The app is resumed a second later, so that no record under
-    /// the old settings has the same time.
+    /// The settings of the app's transport have changed. The app is resumed a second later, because in a replay an
+    /// event with the time of the last batch under the old settings would still belong to the old settings.
     case resumeAfterSettingsChange(app: Int)
 }
 
@@ -23,9 +23,10 @@ struct ScheduledEffect {
     var due: Instant
     var effect: Effect
 
-    /// - Parameter receivedAt: The time of the answer. The effect is due a microsecond later.
-    init(_ effect: Effect, after receivedAt: Instant) {
-        (due, self.effect) = (receivedAt.advanced(by: .microseconds(1)), effect)
+    /// - Parameter time: The effect is due a microsecond after this time. For an effect of an answer, it is the time of
+    ///   the answer.
+    init(_ effect: Effect, after time: Instant) {
+        (due, self.effect) = (time.advanced(by: .microseconds(1)), effect)
     }
 }
 

@@ -3,9 +3,9 @@ import Time
 
 extension OutcomeLedger.Entry {
     func write(into snapshot: inout SnapshotWriter) {
-        snapshot.write(origin.push)
-        snapshot.write(origin.time)
-        origin.outcome.write(into: &snapshot)
+        snapshot.write(arrival.push)
+        snapshot.write(arrival.time)
+        arrival.outcome.write(into: &snapshot)
         snapshot.write(lines.first?.delivery?.unpruned) { $1.write($0) }
         snapshot.write(all: lines) { $0.write(into: &$1) }
     }
@@ -16,7 +16,7 @@ extension OutcomeLedger {
         from snapshot: inout SnapshotReader, _ registry: inout DeviceRegistry
     ) throws(SnapshotError) {
         let (push, time) = (try snapshot.number(), try snapshot.instant())
-        let origin = Origin(push: push, time: time, outcome: try OutcomeText(from: &snapshot))
+        let arrival = Arrival(push: push, time: time, outcome: try OutcomeText(from: &snapshot))
         let unpruned = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.array() }
         var lines: [Line] = []
         for _ in 0..<(try snapshot.count(bytesEach: 8)) {
@@ -25,7 +25,7 @@ extension OutcomeLedger {
         guard lines.first?.awaitsAnswer == true else {
             throw snapshot.error("a push in the ledger waits for no answer")
         }
-        insert(origin, lines)
+        insert(arrival, lines)
     }
 }
 

@@ -4,9 +4,10 @@ import Time
 
 /// The pushes that were handed out for the first time and wait for answers.
 ///
-/// A device's outcome is written when its answer comes, independently of other devices and pushes. A push that needs no
-/// transport at a device gets no answer. Its outcome is written right after the outcome at the previous device. So the
-/// outcomes of a push are in the order of its devices if the answers come in that order and no answer is deferred.
+/// A device's outcome is written when its answer comes, independently of other devices and pushes. A push may
+/// have ended or be held at some of its devices. Its events for these devices need no answer: each is written right
+/// after the outcome at the previous device. So the outcomes of a push are in the order of its devices if the answers
+/// come in that order and no answer is deferred.
 struct OutcomeLedger {
     /// The state of a push at a device.
     enum Result {
@@ -37,15 +38,16 @@ struct OutcomeLedger {
         var isTransported: Bool { if case .ended = result { false } else { true } }
     }
 
-    /// The properties of a push that are the same at all devices.
-    struct Origin {
+    /// The properties of an arrived push that are the same at all devices.
+    struct Arrival {
+        /// The sequence of the push.
         let push: UInt64
         let time: Instant
         let outcome: OutcomeText
     }
 
     struct Entry {
-        let origin: Origin
+        let arrival: Arrival
         fileprivate(set) var lines: [Line]
 
         fileprivate mutating func settle(_ device: String) -> SettledLines? {
@@ -60,13 +62,13 @@ struct OutcomeLedger {
                 settled = Array(lines[first..<end])
                 lines.removeSubrange(first..<end)
             }
-            return SettledLines(origin: origin, lines: settled, isLast: lines.isEmpty)
+            return SettledLines(arrival: arrival, lines: settled, isLast: lines.isEmpty)
         }
     }
 
     /// The lines of a push whose outcomes can be written after an answer.
     struct SettledLines {
-        let origin: Origin
+        let arrival: Arrival
         let lines: [Line]
         /// Whether these are the last lines of the push.
         let isLast: Bool
@@ -85,16 +87,16 @@ struct OutcomeLedger {
     var first: UInt64? { orderStart < order.count ? order[orderStart] : nil }
 
     /// The entries in the order of their pushes.
-    var inOrder: [Entry] { entries.values.sorted { $0.origin.push < $1.origin.push } }
+    var inOrder: [Entry] { entries.values.sorted { $0.arrival.push < $1.arrival.push } }
 
     /// Adds a push. Its first line must wait for an answer.
-    mutating func insert(_ origin: Origin, _ lines: [Line]) {
-        precondition(lines.first?.awaitsAnswer == true, "the first line of push \(origin.push) waits for no answer")
-        entries[origin.push] = Entry(origin: origin, lines: lines)
-        order.append(origin.push)
+    mutating func insert(_ arrival: Arrival, _ lines: [Line]) {
+        precondition(lines.first?.awaitsAnswer == true, "the first line of push \(arrival.push) waits for no answer")
+        entries[arrival.push] = Entry(arrival: arrival, lines: lines)
+        order.append(arrival.push)
         for line in lines {
             guard let key = line.collapseKey else { continue }
-            byCollapseKey[key, default: []].append(PendingKey(push: origin.push, device: line.device.name))
+            byCollapseKey[key, default: []].append(PendingKey(push: arrival.push, device: line.device.name))
         }
     }
 
@@ -108,7 +110,7 @@ struct OutcomeLedger {
             entries.remove(at: index)
             dropEnded()
         }
-        if !byCollapseKey.isEmpty { for line in settled.lines { forget(line, of: settled.origin) } }
+        if !byCollapseKey.isEmpty { for line in settled.lines { forget(line, of: settled.arrival) } }
         return settled
     }
 
@@ -119,9 +121,9 @@ struct OutcomeLedger {
         orderStart = 0
     }
 
-    private mutating func forget(_ line: Line, of origin: Origin) {
+    private mutating func forget(_ line: Line, of arrival: Arrival) {
         guard let key = line.collapseKey else { return }
-        byCollapseKey[key]?.removeAll { $0.push == origin.push }
+        byCollapseKey[key]?.removeAll { $0.push == arrival.push }
         if byCollapseKey[key]?.isEmpty == true { byCollapseKey[key] = nil }
     }
 
@@ -138,9 +140,9 @@ struct OutcomeLedger {
     }
 
     /// The deliveries without an answer, in the order of their pushes.
-    func deliveries(where isWanted: (Device) -> Bool = { _ in true }) -> [Delivery] {
+    func deliveries(where isIncluded: (Device) -> Bool = { _ in true }) -> [Delivery] {
         inOrder.flatMap { entry in
-            entry.lines.compactMap { $0.awaitsAnswer && isWanted($0.device) ? $0.delivery : nil }
+            entry.lines.compactMap { $0.awaitsAnswer && isIncluded($0.device) ? $0.delivery : nil }
         }
     }
 }

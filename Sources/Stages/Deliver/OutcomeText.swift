@@ -14,7 +14,8 @@ struct OutcomeText {
     /// The offset of the event's name: the length of `{"type":"`.
     private static let nameStart = 9
 
-    private var headCount: Int {
+    /// The offset after the quotation mark that ends the event's name.
+    private var nameEnd: Int {
         Self.nameStart + (isOfNotice ? EventName.noticeOutcome : EventName.outcome).utf8CodeUnitCount + 1
     }
 
@@ -52,7 +53,7 @@ struct OutcomeText {
         write(to: &buffer) { $0.append(.outcome, word: "no_device") }
     }
 
-    /// Writes an outcome that consists only of its code.
+    /// Writes an outcome that has no answer, so it has no status, reason or attempts.
     func write(_ code: OutcomeCode, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
         write(to: &buffer) { Self.begin(code.rawValue, at: device, id, to: &$0) }
     }
@@ -71,7 +72,7 @@ struct OutcomeText {
 
     func write(_ note: PushNote, at device: Device, _ id: PositionID, to buffer: inout ByteBuffer) {
         if !note.isFinal { buffer.begin(event: isOfNotice ? EventName.noticeAttempt : EventName.attempt) }
-        write(from: note.isFinal ? 0 : headCount, to: &buffer) { buffer in
+        write(from: note.isFinal ? 0 : nameEnd, to: &buffer) { buffer in
             Self.begin(note.word, at: device, id, isOfNotice ? .webhookID : .apnsID, to: &buffer)
             note.write(to: &buffer)
         }
@@ -109,7 +110,7 @@ extension OutcomeText {
         guard start <= UInt64(text.count) else { throw snapshot.error("the text of an outcome is cut off") }
         (self.text, causesStart) = (text, Int(start))
         isOfNotice = EventName.noticeOutcome.withUTF8Buffer { text.dropFirst(Self.nameStart).starts(with: $0) }
-        guard causesStart >= headCount else { throw snapshot.error("the text of an outcome is cut off") }
+        guard causesStart >= nameEnd else { throw snapshot.error("the text of an outcome is cut off") }
     }
 }
 

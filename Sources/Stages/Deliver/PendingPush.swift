@@ -16,14 +16,14 @@ struct PendingPush {
     /// When the push arrived.
     let arrived: Instant
     let headers: PushHeaders
-    /// When the push was last handed out.
+    /// When the push was last handed out. If it was never handed out: when it arrived.
     var lastHandedOut: Instant
     var attempts = 0
     var mayRepeat = false
     /// Whether the transport still has the push, according to its last answer. Then only the transport knows the
     /// outcome.
     var isUnderWay = false
-    /// Whether the push was handed out again and has no answer yet.
+    /// Whether the push was handed out since it began to wait, and has no answer yet.
     var awaitsAnswer = false
     /// The newer push that replaces this push, unless the transport has already sent this push.
     var superseder: UInt64?
@@ -34,10 +34,10 @@ struct PendingPush {
     var due: Instant?
     var isHeld = false
 
-    init(_ line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin) {
-        (push, device, id, outcome) = (origin.push, line.device, line.id, origin.outcome)
+    init(_ line: OutcomeLedger.Line, of arrival: OutcomeLedger.Arrival) {
+        (push, device, id, outcome) = (arrival.push, line.device, line.id, arrival.outcome)
         (head, rest) = (line.delivery?.head ?? [], line.delivery?.rest ?? [])
-        (arrived, lastHandedOut) = (origin.time, origin.time)
+        (arrived, lastHandedOut) = (arrival.time, arrival.time)
         superseder = line.superseder
         headers = PushHeaders(head: head, rest: rest)
     }
@@ -82,7 +82,7 @@ struct PendingPush {
     ///
     /// - Parameters:
     ///   - retryFor: The longest time that a push may wait.
-    ///   - moment: The result is later than this time; nil if it need not be.
+    ///   - moment: A time that the result must be later than; nil if there is no such time.
     func end(_ retryFor: Duration, after moment: Instant?) -> Instant {
         let end = sendDeadline(retryFor).advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
         return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end

@@ -1,7 +1,8 @@
 import PipelineKit
 import Time
 
-/// All pushes that wait for another attempt, for the answer to another attempt, or until their app is resumed.
+/// All pushes that wait for another attempt, for the answer to another attempt, or until their app is resumed. Also all
+/// notices that have not ended.
 struct PendingPushes {
     private(set) var byKey: [PendingKey: PendingPush] = [:]
     private var byCollapseKey: [[UInt8]: PendingKey] = [:]
@@ -32,13 +33,14 @@ struct PendingPushes {
     /// The waiting push that a newer push with this collapse key replaces; nil if no such push waits.
     func superseded(by collapseKey: [UInt8]) -> PendingPush? { byCollapseKey[collapseKey].flatMap { byKey[$0] } }
 
-    /// Whether an answer about the push is expected: it was handed out again, or the transport still has it.
+    /// Whether an answer about the push is expected. The push was handed out since it began to wait and has no answer
+    /// yet, or the transport still has the push.
     func expectsAnswer(to id: Delivery.ID) -> Bool {
         guard !byKey.isEmpty, let push = byKey[PendingKey(id)] else { return false }
         return push.awaitsAnswer || push.isUnderWay
     }
 
-    /// The pushes that were handed out again and have no answer yet, in the order of their keys.
+    /// The pushes that were handed out since they began to wait, and have no answer yet, in the order of their keys.
     var awaitingAnswerInOrder: [PendingPush] { byKey.values.filter(\.awaitsAnswer).sorted { $0.key < $1.key } }
 
     /// The push that already waits with this push's collapse ID and so replaces it; nil if there is none. A new push

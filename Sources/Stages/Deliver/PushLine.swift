@@ -31,7 +31,7 @@ struct PushLine: ~Escapable {
             rest: end(with: push.payload(for: device)), unpruned: unpruned)
     }
 
-    /// The line up to the device's own headers.
+    /// The beginning of the line, including the headers that differ for each device.
     private static func head(
         _ notificationID: UnsafeRawBufferPointer, _ user: UnsafeRawBufferPointer, _ device: Device, _ id: PositionID
     ) -> [UInt8] {

@@ -2,7 +2,7 @@ import PipelineKit
 
 /// The settings of ``IngestStage`` in a pipeline file.
 package struct IngestSettings: PluginSettings {
-    /// The address at which the host accepts commands from producers; nil if the host reads only its own input.
+    /// The address at which the host accepts commands from producers; nil for the default, a socket in the data folder.
     package var door: String?
     /// Whether every form of subscription is accepted in every database, and a zone subscription may watch the default
     /// zone, unlike in CloudKit.
@@ -13,7 +13,7 @@ package struct IngestSettings: PluginSettings {
     package enum Predicates: String, CaseIterable, Sendable {
         /// The predicates that CloudKit supports. They may use Belfry's additions to the syntax of the text.
         case cloudKit
-        /// Also `OR`, `ALL`, and `NOT` before `BETWEEN` and before a group in parentheses.
+        /// Also `OR`, `ALL`, and `NOT` before `BETWEEN` and before groups with `AND` and `OR`.
         case extended
     }
 }

@@ -95,7 +95,7 @@ package struct IngestStage: Stage {
     }
 
     /// Appends one event. The command's own `change` or `before` takes precedence over the memory, because the memory
-    /// may have started after the record was saved.
+    /// does not know a record that was saved before the log began.
     @inline(__always)
     private mutating func appendChange(
         _ command: JSONValue, isDelete: Bool, for participant: JSONValue?, into out: inout Outbox
@@ -117,8 +117,8 @@ package struct IngestStage: Stage {
 
     /// Forgets the record of a checked `record.delete`.
     ///
-    /// - Returns: The forgotten record. Nil if no record was forgotten: because the record does not exist, the command
-    ///   names another type, or the record's fields cannot be read from the log.
+    /// - Returns: The contents of the forgotten record; nil if they cannot be read from the log. Also nil if no record
+    ///   was forgotten, because the record does not exist or the command names another type.
     private mutating func delete(
         _ command: JSONValue, of owner: JSONValue?, _ out: inout Outbox
     ) -> RecordContents? {
@@ -127,7 +127,8 @@ package struct IngestStage: Stage {
         guard let known = memory.find(address) else { return nil }
         let type = record[.recordType] ?? command[.recordType]
         guard type.map({ memory.key.fingerprint(ofType: $0) == known.type }) ?? true else { return nil }
-        // The record is deleted even if its last fields cannot be read, as in a stage that recalls the delete.
+        // The memory forgets the record even if its last fields cannot be read, as it does when a restarted stage
+        // recalls the delete.
         memory.remove(address)
         return reader.contents(of: known, at: address, before: next, &out)
     }

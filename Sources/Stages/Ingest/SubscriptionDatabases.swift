@@ -6,9 +6,10 @@ import PipelineKit
 /// The databases in which each user has saved each subscription ID: saving an ID in another database of the container
 /// moves the subscription there.
 ///
-/// A 64-bit fingerprint stands for container, environment, user and subscription ID. Ingest does not know that match
-/// deletes a subscription that has fired once. So it may write a `subscription.delete` for a subscription that no
-/// longer exists. The same can happen if two fingerprints collide. Such a delete has no effect.
+/// A 64-bit fingerprint stands for container, environment, user and subscription ID. Match deletes a subscription
+/// with `firesOnce` at its first match, and ingest does not learn of this. So ingest may write a `subscription.delete`
+/// for a subscription that no longer exists. The same can happen if two fingerprints collide. Such a delete has no
+/// effect.
 struct SubscriptionDatabases {
     /// A database from which a save moves a subscription.
     struct FormerDatabase {

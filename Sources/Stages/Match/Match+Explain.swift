@@ -17,7 +17,7 @@ extension MatchStage {
             let change = try Change(event, isDelete: isDelete, at: now)
             return index.savedOrder.filter { index.fits($0.slot, subject) }.map { found in
                 index.store.withSubscription(found.slot, settings) {
-                    ChangeCheck(change, $0, found.saved, settings).explanation
+                    ChangeCheck(change, $0, found.savedAt, settings).explanation
                 }
             }
         } catch {
@@ -50,13 +50,13 @@ extension SubscriptionIndex {
 private struct ChangeCheck: ~Escapable {
     let change: Change
     let subscription: Subscription
-    let saved: UInt64
+    let savedAt: UInt64
     let settings: MatchSettings
 
     @_lifetime(copy change)
-    init(_ change: Change, _ subscription: Subscription, _ saved: UInt64, _ settings: MatchSettings) {
+    init(_ change: Change, _ subscription: Subscription, _ savedAt: UInt64, _ settings: MatchSettings) {
         self.change = change
-        (self.subscription, self.saved, self.settings) = (subscription, saved, settings)
+        (self.subscription, self.savedAt, self.settings) = (subscription, savedAt, settings)
     }
 
     /// The result of all checks. If the scope differs, no other check is made.
@@ -76,7 +76,7 @@ private struct ChangeCheck: ~Escapable {
                 .init("container", subscription.identity.container.text),
                 .init("environment", subscription.identity.environment.text),
                 .init("database", "\(subscription.identity.database.word)"),
-                .init("subscriptionType", "\(subscription.subscriptionType.word)"), .init("saved", saved),
+                .init("subscriptionType", "\(subscription.subscriptionType.word)"), .init("saved", savedAt),
             ] + (subscription.firesOnce ? [.init("firesOnce", true)] : []),
             parts: parts)
     }
@@ -124,7 +124,7 @@ extension ChangeCheck {
         }
         guard case .one(let zone) = subscription.zone else { return part(.zoneSame, "it watches every zone") }
         let watched = zone?.text ?? SubscriptionReader.defaultZone.text
-        if name.utf8.elementsEqual(watched.utf8), !change.isInSharedZone(of: subscription.sharedZoneOwner?.utf8) {
+        if name.utf8.elementsEqual(watched.utf8), !change.hasZoneOwner(subscription.sharedZoneOwner?.utf8) {
             return part(
                 .zoneDiffers,
                 "the record is in another user's zone \(name), the subscription watches the zone of "

@@ -31,9 +31,9 @@ extension MatchStage {
         var (groups, numbers) = ([UnindexedSubscriptions](), [[String]: Int]())
         var counts: [[String]: Int] = [:]
         var databasesAndTypes: [Set<[String]>] = []
-        for found in index.savedOrder where index.store[found.slot].isScanned {
+        for found in index.savedOrder where index.store[found.slot].isUnindexed {
             let (query, parts) = index.store.withSubscription(found.slot) { subscription in
-                (SavedQuery(subscription, found.saved), UnindexedSubscriptions.parts(subscription.predicate))
+                (SavedQuery(subscription, found.savedAt), UnindexedSubscriptions.parts(subscription.predicate))
             }
             counts[query.databaseAndType, default: 0] += 1
             let key = query.groupKey(parts.map(\.shape))

@@ -16,7 +16,7 @@ package struct PlainScan: ~Copyable {
         let user: [UInt8]
         let subscriptionType: Subscription.SubscriptionType
         let recordType: [UInt8]?
-        /// The watched zone; nil if the subscription watches all zones.
+        /// The only watched zone; nil if the subscription watches several zones.
         let zone: [UInt8]?
         let firesOn: Reason
         let predicate: RecordPredicate

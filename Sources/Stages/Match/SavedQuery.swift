@@ -14,7 +14,7 @@ struct SavedQuery: Sendable {
     /// The predicate as text, even if the subscription has a `filterBy`.
     let predicate: String
 
-    init(_ subscription: Subscription, _ saved: UInt64) {
+    init(_ subscription: Subscription, _ savedAt: UInt64) {
         let identity = subscription.identity
         container = identity.container.string ?? ""
         environment = identity.environment.string ?? ""
@@ -22,7 +22,7 @@ struct SavedQuery: Sendable {
         user = identity.user.string ?? ""
         subscriptionID = identity.subscriptionID.string ?? ""
         recordType = subscription.recordType?.string ?? ""
-        savedAt = saved
+        self.savedAt = savedAt
         predicate = subscription.predicate.text
     }
 
@@ -42,7 +42,7 @@ extension MatchStage {
         var (groups, numbers) = ([(group: QueryGroup, reason: String)](), [[String]: Int]())
         for found in index.savedOrder {
             let never = index.store.withSubscription(found.slot) { subscription in
-                subscription.predicate.contradiction.map { (SavedQuery(subscription, found.saved), $0) }
+                subscription.predicate.contradiction.map { (SavedQuery(subscription, found.savedAt), $0) }
             }
             guard let (query, reason) = never else { continue }
             let key = query.groupKey([reason])

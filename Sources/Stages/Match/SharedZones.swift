@@ -5,7 +5,7 @@ import JSON
 
 extension Subscription {
     /// The owner of the zone that a subscription in a shared database names. Nil if the subscription names no zone, no
-    /// owner or the owner `__defaultOwner__`, or is in another database.
+    /// owner or the owner `__defaultOwner__`, or if its database is not shared.
     var sharedZoneOwner: JSONValue? {
         guard identity.database == .shared, case .one(.some) = zone, let zoneID = body?.given(.zoneID) else {
             return nil
@@ -20,7 +20,7 @@ extension Subscription {
 
 extension Change {
     /// Whether the owner of the change's zone is the watched owner. A missing owner stands for any owner.
-    func isInSharedZone(of watched: [UInt8]?) -> Bool {
+    func hasZoneOwner(_ watched: [UInt8]?) -> Bool {
         guard let watched, let owner = zone.owner else { return true }
         return owner.utf8 == watched
     }

@@ -5,8 +5,8 @@ import Time
 
 /// Counts the changes that no subscription watches, and writes the count for each range of upstream sequences.
 ///
-/// A range ends at every multiple of 1000, and one second after its first unmatched change. A range without unmatched
-/// changes is not written.
+/// A range ends at the next multiple of 1000, or one second after its first unmatched change if that is earlier. A
+/// range without unmatched changes is not written.
 struct UnmatchedTally {
     static let rangeLength: UInt64 = 1000
     static let delay = Duration.seconds(1)

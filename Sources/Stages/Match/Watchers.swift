@@ -4,7 +4,7 @@ import PipelineKit
 
 /// Finds the subscriptions that watch a change, without a stage or a log.
 ///
-/// Benches use it, and so do tests that compare Belfry with other engines.
+/// Benches use it, and so does a test that compares the found pairs with the pairs of other engines.
 package struct Watchers: ~Copyable {
     private var index = SubscriptionIndex()
     private var parser = JSONParser(limits: SubscriptionStore.limits)

@@ -33,7 +33,7 @@ extension BadgeCounters {
 }
 
 extension Badge {
-    /// The highest count that a snapshot may contain. No log has this many notifications, so a higher count is damaged.
+    /// The highest count that a snapshot may contain. A badge never gets that high, so a higher count is damaged.
     private static let countMax = 1 << 53
 
     fileprivate func write(into snapshot: inout SnapshotWriter) {

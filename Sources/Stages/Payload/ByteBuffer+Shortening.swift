@@ -31,7 +31,7 @@ extension ByteBuffer {
     }
 
     private static func shortened(_ text: UnsafeRawBufferPointer) -> String {
-        // The prefix has up to four more bytes, which complete the last character.
+        // With four more bytes, the code point after the limit is whole. It may belong to the last character.
         let start = String(decoding: text.prefix(shortenedBytesMax + 4), as: UTF8.self)
         var bytes = 0
         let characters = start.prefix(charactersMax).prefix { character in

@@ -15,7 +15,7 @@ struct Notification: ~Escapable {
     let reason: ChangeReason
     /// The name of the changed record; nil for notifications of zone and database subscriptions.
     let recordName: JSONValue?
-    /// Nil for the default zone.
+    /// Nil if the event names no zone, which means the default zone.
     let zoneName: JSONValue?
     let zoneOwner: JSONValue?
     let origin: JSONValue?

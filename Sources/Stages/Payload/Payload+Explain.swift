@@ -5,7 +5,7 @@ import Time
 
 extension PayloadStage {
     /// Explains whether the push of a notification is silent, which parts its payloads leave out for lack of room, and
-    /// which fields have types that payloads cannot contain.
+    /// which values its payloads lack because of their types.
     package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
@@ -46,7 +46,8 @@ extension PayloadStage {
         return [
             Explanation(
                 PayloadStage.kind, .payloadUnfit,
-                "the payload cannot contain these values, because of their types: " + names.joined(separator: ", "),
+                "the payload lacks values of these fields, because their types are not allowed there: "
+                    + names.joined(separator: ", "),
                 [.init("fields", names)])
         ]
     }

@@ -5,9 +5,9 @@ import Time
 
 /// Builds the push for each notification: headers for APNs, and the payload with its `aps` and `ck` dictionaries.
 ///
-/// Keys are in alphabetical order and strings have as few escapes as possible, so equal notifications give equal
-/// bytes. A `badge.set` sets the badge of a user. It ends here, and so does a `coalesced` event. Events of all other
-/// types are passed on unchanged.
+/// The keys of a payload are in alphabetical order, and its strings have as few escapes as possible. So equal
+/// notifications give equal bytes. A `badge.set` sets the badge of a user. The stage passes on neither `badge.set` nor
+/// `coalesced` events. Events of all other types are passed on unchanged.
 package struct PayloadStage: Stage {
     package static let kind = "payload"
     package static let reads: LogKind? = .notifications

@@ -26,9 +26,9 @@ extension PayloadWriter {
     /// without all of these parts, the search also leaves out later parts.
     private func partsInOrder(of all: PayloadParts, _ badge: Int) -> PayloadParts {
         func isTooLong(without count: Int) -> Bool { bytes(all.dropping(count), badge) > Push.payloadBytesMax }
-        let visible = all.countBeforeLastVisible
-        var (tooFew, enough) = (0, visible)
-        if visible == 0 || isTooLong(without: visible) { (tooFew, enough) = (visible, all.count) }
+        let early = all.countBeforeLastVisible
+        var (tooFew, enough) = (0, early)
+        if early == 0 || isTooLong(without: early) { (tooFew, enough) = (early, all.count) }
         while enough - tooFew > 1 {
             let count = (tooFew + enough) / 2
             if isTooLong(without: count) { tooFew = count } else { enough = count }

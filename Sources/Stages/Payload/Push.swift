@@ -27,8 +27,8 @@ struct Push: ~Escapable {
         (self.badge, self.expirationSeconds) = (badge, expirationSeconds)
     }
 
-    /// Writes the push. If a payload leaves parts out, the push also contains the complete payload, which can be
-    /// fetched. A complete payload of more than ``unprunedBytesMax`` bytes is not included.
+    /// Writes the push. If a payload leaves parts out, the push also contains the complete payload, which the courier
+    /// transport stores. A complete payload of more than ``unprunedBytesMax`` bytes is not included.
     func write(into buffer: inout ByteBuffer) {
         buffer.begin(event: EventName.push)
         writeAddress(into: &buffer)

@@ -4,7 +4,7 @@ import Foundation
 extension APNsProbe.Finding {
     /// The finding as a sentence.
     package var text: String {
-        let (topic, environment) = (settings.topic, settings.environment)
+        let (topic, environment) = (appSettings.topic, appSettings.environment)
         return switch verdict {
         case .good: "\(nameOfCredential), topic, environment and clock are right"
         case .credential: "APNs rejects \(credential)"
@@ -27,17 +27,17 @@ extension APNsProbe.Finding {
     }
 
     private var nameOfCredential: String {
-        if case .certificate = settings.credential { return "certificate" }
+        if case .certificate = appSettings.credential { return "certificate" }
         return "key, team"
     }
 
     private var remedyForCertificate: String? {
-        guard case .certificate = settings.credential else { return nil }
+        guard case .certificate = appSettings.credential else { return nil }
         return certificate.map(\.remedy) ?? APNsProbe.certificateRemedy
     }
 
     private var credential: String {
-        switch settings.credential {
+        switch appSettings.credential {
         case .key(let id, let team, _): "key \(id) of team \(team)"
         case .certificate(let path, _): "the certificate \(path)"
         }
@@ -45,7 +45,7 @@ extension APNsProbe.Finding {
 
     /// The remedy if the file's name contains another key's ID: Apple's developer site names each file after its key.
     private var remedyForOtherKeyFile: String? {
-        guard case .key(let id, _, let secret) = settings.credential, let path = secret.file else { return nil }
+        guard case .key(let id, _, let secret) = appSettings.credential, let path = secret.file else { return nil }
         let name = URL(fileURLWithPath: path).lastPathComponent
         guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8"), name != "AuthKey_\(id).p8" else { return nil }
         return "keyFile is \(name), but key is \(id): correct one of the two"

@@ -8,7 +8,7 @@ import PipelineKit
 package struct APNsProbe: Sendable {
     /// The result for one app.
     package struct Finding: Sendable {
-        let settings: APNsApp
+        let appSettings: APNsApp
         /// The server that was asked.
         package let host: String
         /// The status of APNs' answer; nil if APNs did not answer.
@@ -21,7 +21,7 @@ package struct APNsProbe: Sendable {
         package let certificate: EndingCertificate?
 
         /// The app's name in the pipeline file.
-        package var app: String { settings.name }
+        package var app: String { appSettings.name }
     }
 
     package enum Verdict: String, Sendable, CaseIterable {
@@ -75,7 +75,7 @@ package struct APNsProbe: Sendable {
         let answer = await answers.first { _ in true }?.first
         let verdict = Self.verdict(status: answer?.status, reason: answer?.reason ?? "")
         return Finding(
-            settings: route.app, host: settings.host(of: route.app.environment), status: answer?.status,
+            appSettings: route.app, host: settings.host(of: route.app.environment), status: answer?.status,
             reason: answer?.reason, verdict: verdict, duration: ContinuousClock.now - began,
             certificate: EndingCertificate(route.app, at: .wall()))
     }

@@ -25,11 +25,13 @@ package struct APNsSettings: PluginSettings {
     let proxyLogin: Secret?
     /// The number of connections in each pool.
     let connections: Int
-    /// How many requests may be in flight, even if the servers allow more.
+    /// How many requests may be in flight in all pools together, even if the servers allow more.
     let inFlightMax: Int
     /// How long a request waits for its answer before it is cancelled.
     let timeout: Duration
     let backoff: Backoff
+    /// Whether an alert without a collapse ID gets its `apns-id` as collapse ID. If APNs gets the alert twice, the
+    /// second one then replaces the first one.
     let collapsesRepeats: Bool
     /// The age at which a provider token is replaced.
     let tokenAge: Duration

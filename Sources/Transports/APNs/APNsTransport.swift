@@ -128,8 +128,8 @@ package final class APNsTransport: ContinuousTransport {
         do { try await work.threads.shutdownGracefully() } catch { return }
     }
 
-    /// How many streams the servers allow on the open connections, without the streams of pushes that were not answered
-    /// within their window. At least 1 for each pool, and in all at most the setting `inFlightMax`.
+    /// How many streams the servers allow on the open connections, without the streams of pushes that were reported as
+    /// still in flight. At least 1 for each pool, and in all at most the setting `inFlightMax`.
     package var inFlightMax: Int {
         state.withLock { state in
             let allowed = state.work?.pools.values.reduce(0) { $0 + $1.allowance.count } ?? 1

@@ -5,8 +5,8 @@ import Time
 extension APNsSettings {
     /// What to do about a certificate from Apple that has expired or expires soon.
     package static let certificateRemedy =
-        "renew the certificate at developer.apple.com, Certificates; replace the certificate and its key; and reload the "
-        + "pipeline file (SIGHUP)"
+        "renew the certificate at developer.apple.com, Certificates; replace the certificate and its key; and reload "
+        + "the pipeline file (SIGHUP)"
 
     /// The certificates that have expired or expire soon, in the order of the apps.
     package func endingCertificates(at now: Instant) -> [EndingCertificate] {
@@ -15,8 +15,8 @@ extension APNsSettings {
 }
 
 extension EndingCertificate {
-    /// Nil if the app uses a key, if its certificate does not expire soon, or if the file cannot be read. The transport
-    /// reports such a file when it opens.
+    /// Nil if the app uses a key, if its certificate does not expire soon, or if the file cannot be read. An unreadable
+    /// file is an error when the transport is opened.
     init?(_ app: APNsApp, at now: Instant) {
         guard case .certificate(let path, _) = app.credential, let end = Self.end(of: path) else { return nil }
         self.init(

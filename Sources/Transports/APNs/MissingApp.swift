@@ -11,7 +11,7 @@ enum MissingApp {
         return start + words(app.container, app.environment, app.topic) + near
     }
 
-    /// What to do about a reason from ``reason(_:among:)``; nil for other reasons.
+    /// What to do if the reason says that no app of the transport fits the push; nil for other reasons.
     static func remedy(_ reason: String) -> String? {
         guard reason.hasPrefix(start) else { return nil }
         return "add the app under apps of the transport, with this container, environment and topic, and with its "

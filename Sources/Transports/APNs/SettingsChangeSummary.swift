@@ -1,4 +1,4 @@
-/// What changed settings do to apps and connections, in words for the operator.
+/// The effects of changed settings on apps and connections, in words for the operator.
 struct SettingsChangeSummary {
     let sentences: [String]
 
@@ -22,7 +22,9 @@ struct SettingsChangeSummary {
         return identities.compactMap { identity in
             let name = "\(identity.credential) at \(identity.host)"
             guard let plan = new.pools[identity] else { return "the connections of \(name) are closed" }
-            guard let old = former.pools[identity] else { return "connections of \(name) are opened" }
+            guard let old = former.pools[identity] else {
+                return "connections of \(name) are opened with the next push"
+            }
             return plan.needsOtherConnections(than: old) ? "the connections of \(name) are renewed" : nil
         }
     }

@@ -8,8 +8,8 @@ import Time
 ///
 /// A push is accepted once it is in the store, as durable as the pipeline's logs. A repeated push, recognised by its
 /// `apns-id`, adds nothing. A log of marks beside the store records which pushes polls took, which pushes users have
-/// read, and which pushes came late. The store is a cache: if it is missing, damaged or from another pipeline, it is
-/// rebuilt from the log of marks, the stage's log and the log of pushes.
+/// read, and which pushes came after a newer push. The store is a cache: if it is missing, damaged or from another
+/// pipeline, it is rebuilt from the log of marks, the stage's log and the log of pushes.
 ///
 /// Rules: CloudKit Web Services, tokens/create (the courier's URL); CKFetchNotificationChangesOperation;
 /// CKMarkNotificationsReadOperation.

@@ -35,8 +35,8 @@ final class WebhookQueue: Sendable {
         var calls = 0
         /// How often the server has answered.
         var answers = 0
-        /// Whether the server answered no request during a call whose pushes were then deferred. The next answer makes
-        /// this false.
+        /// Whether the server answered no request for ``answerWait`` while pushes waited for their answers. The next
+        /// answer makes this false.
         var isSilent = false
         var isClosed = false
     }

@@ -2,7 +2,7 @@ import Foundation
 import RecordStore
 import ZeroMQ
 
-/// Removes the files of assets to which no record refers that is not deleted.
+/// Removes the files of assets to which no record refers. References of deleted records do not count.
 struct AssetSweep: Sendable {
     let assets: AssetFolder
     let store: RecordStore

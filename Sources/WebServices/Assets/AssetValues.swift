@@ -3,10 +3,11 @@ import JSON
 import RecordStore
 import StageTool
 
-/// Checks the assets in the fields that a client saves, and removes the members of assets that only clients need.
+/// Checks the assets in the fields that a client saves, and removes from each asset the members that only clients
+/// need.
 ///
-/// An asset is valid with the receipt of its upload, or if a record of the database that is not deleted refers to the
-/// asset's file.
+/// An asset is valid with the receipt of its upload, or if a record of the database refers to the asset's file. The
+/// references of deleted records do not count.
 struct AssetValues {
     let tickets: AssetTickets
     let store: RecordStore

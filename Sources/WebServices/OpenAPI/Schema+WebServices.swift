@@ -62,7 +62,7 @@ extension Schema {
     private static let subscription = Schema.object([
         .optional(subscriptionID, .pattern(".+")), .optional("subscriptionType", .word(["query", "zone", "database"])),
         .optional("query", .named("Query")),
-        .optional("firesOn", .list(.word(["create", "update", "delete"]), atMost: 3)),
+        .optional("firesOn", .list(.word(["create", "update", "delete"]), atMost: nil)),
         .optional("firesOnce", .flag), .optional("zoneID", .named("ZoneID")), .optional("zoneWide", .flag),
         .optional("notificationInfo", .object([])),
     ])

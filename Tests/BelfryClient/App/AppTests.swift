@@ -59,7 +59,7 @@ import Testing
         #expect(installed.notificationInfo?.shouldBadge == true)
     }
 
-    @Test func `notifications and subscriptions can pass to tasks, streams and queues`() async throws {
+    @Test func `notifications can pass through a stream and to a queue`() async throws {
         var kinds: [String] = []
         for await notification in Pushes.stream(of: [Self.query, Self.database]) {
             kinds.append(await Pushes.onQueue(notification))

@@ -67,7 +67,7 @@ class PreviewNotification: CKQueryNotification, @unchecked Sendable {
     override var alertBody: String? { "Preview" }
 }
 
-/// What an app delegate does with a push.
+/// Handles pushes and saves subscriptions, as an app delegate does.
 @MainActor
 final class NotesModel {
     private(set) var last: CKNotification?

@@ -75,7 +75,7 @@ struct DoctorTests {
         let bad = try folder.file(
             "bad.yaml", fiveStages.replacing("ingest: {}", with: "ingest: { bindd: x, door: 7 }"))
         let found = try await findings(FileCheck(), bad)
-        #expect(!found.isEmpty && found.allSatisfy { $0.severity == .error && $0.code == "file.invalid" })
+        #expect(found.count == 2 && found.allSatisfy { $0.severity == .error && $0.code == "file.invalid" })
         #expect(found[0].json("file").contains(#""line":3,"column":13,"key":"stages.ingest.bindd""#))
         #expect(try await findings(FileCheck(), folder.path).isEmpty)
     }
@@ -93,7 +93,7 @@ struct DoctorTests {
 
     // MARK: Data
 
-    @Test func `low disk space is a warning before it is an error`() {
+    @Test func `low disk space is a warning before it is an error, and room for few files is a warning`() {
         #expect(DataCheck.finding("d", 5 << 30, nil).severity == .ok)
         #expect(DataCheck.finding("d", (1 << 30) - 1, 5_000).severity == .warning)
         #expect(DataCheck.finding("d", 10 << 20, 5_000).severity == .error)
@@ -101,7 +101,7 @@ struct DoctorTests {
         #expect(DataCheck.finding("d", 1 << 20, 999).code == "data.low")
     }
 
-    @Test func `for a folder that does not exist yet, the folder above is checked`() async throws {
+    @Test func `for a folder that does not exist yet, the nearest existing folder above is checked`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.file("p.yaml", fiveStages.replacing("stages:", with: "data: a/b\nstages:"))
         let found = try await findings(DataCheck(), file)
@@ -109,7 +109,7 @@ struct DoctorTests {
         #expect(found[0].text.hasPrefix("\(folder.path) (for \(folder.path)/a/b, which does not exist yet)"))
     }
 
-    @Test func `a file in place of the data folder, or of a folder above it, is an error with the line of data`()
+    @Test func `a file in place of the data folder, or of a folder above it, is an error at the setting data`()
         async throws
     {
         let folder = try TemporaryFolder()

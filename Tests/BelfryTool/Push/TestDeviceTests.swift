@@ -6,7 +6,7 @@ import Testing
 @testable import BelfryTool
 @testable import Inspect
 
-/// `belfry push test` uses the last registration of a device that deliver accepts.
+/// Of the registrations of a device, `belfry push test` uses the last one that deliver accepts.
 @Suite struct TestDevices {
     private func entry(_ token: String, at transport: String) throws -> DeviceHistory.Entry {
         let event = #"{"container":"c","environment":"development","transport":"\#(transport)","token":"\#(token)"}"#
@@ -15,7 +15,7 @@ import Testing
         return DeviceHistory.Entry(sequence: 1, now: .epoch, address: address)
     }
 
-    @Test func `a registration that deliver rejects is ignored`() throws {
+    @Test func `a registration is accepted unless its transport rejects the token`() throws {
         let kinds = Registry.builtIns.transports
         #expect(try !entry("nothex!!", at: "apns").isAccepted(by: kinds))
         #expect(try entry("6a0f", at: "apns").isAccepted(by: kinds))

@@ -35,7 +35,8 @@ struct MatchWorkloadTests {
         return pairs
     }
 
-    /// Digests of the subscriptions, the changes and the pairs. Engines in other languages compute the same digests.
+    /// Digests of the subscriptions, the changes and the pairs. They do not depend on the language of the program that
+    /// computes them.
     private static let known: [(isDense: Bool, digests: [String], watched: Int, pairs: Int)] = [
         (
             false,
@@ -66,7 +67,7 @@ struct MatchWorkloadTests {
         #expect(pairs.digest == digests[2])
     }
 
-    /// The first seeds are the same in every run. The last seed is new in each run.
+    /// The last seed is the seed of this run. The full check also has seeds that are the same in every run.
     @Test(arguments: Seeded.seeds)
     func `for any seed, the match stage and the oracle find the same pairs`(seed: UInt64) throws {
         var draw = Seeded(seed)

@@ -22,15 +22,18 @@ final class LocalAPNsSetup: Sendable {
 
     var key: String { folder.file(".belfry/apns-server/AuthKey_KEYLOCAL12.p8") }
 
-    /// Sends a control command to the server, and waits until the server has executed the command.
+    /// Sends a control command to the server. The first call waits until the server has executed its command. Later
+    /// calls do not wait.
     func control(_ command: String) async throws {
         try server.write(command + "\n")
         await server.waitForMessage("done: ")
     }
 
+    /// Writes the pipeline file, and returns its path.
+    ///
     /// - Parameters:
-    ///   - app: Settings of the app that replace the valid settings.
-    ///   - transport: Settings of the transport that replace the valid settings.
+    ///   - app: Settings of the app. They replace valid settings or add to them.
+    ///   - transport: Settings of the transport. They replace valid settings or add to them.
     func pipeline(app: [String: String] = [:], transport: [String: String] = [:]) throws -> String {
         let validApp = [
             "container": "iCloud.com.example.Notes", "topic": "com.example.Notes", "team": "TEAMLOCAL1",

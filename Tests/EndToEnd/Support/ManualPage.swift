@@ -4,7 +4,8 @@ import Testing
 /// The README or a page of the manual, as a reader uses it: files to save, commands to type, links to follow.
 struct ManualPage: CustomTestStringConvertible, Sendable {
     enum Block: Sendable {
-        /// A file. The paragraph before the block ends with the file's name in backticks and a colon.
+        /// A file to save. The paragraph before the block ends with the file's name in backticks and a colon, and the
+        /// block's language is not `text`.
         case file(name: String, text: String)
         /// Commands, each with its output.
         case console([Command])
@@ -76,7 +77,7 @@ struct ManualPage: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// The targets of the page's links, except links to the web.
+    /// The targets of the page's links, except web and mail addresses.
     var links: [String] {
         prose.filter { !$0.hasPrefix("    ") }.flatMap { line in
             line.replacing(/`[^`]*`/, with: "").matches(of: /\]\(([^)]+)\)/).map { String($0.1) }

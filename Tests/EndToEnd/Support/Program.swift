@@ -76,7 +76,7 @@ final class Program: Sendable {
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-    /// Stops the program, and returns when all its threads have stopped.
+    /// Suspends the program with SIGSTOP, and returns when its main thread has stopped.
     func suspend() throws {
         signal(SIGSTOP)
         let path = "/proc/\(process.processIdentifier)/stat"
@@ -107,13 +107,15 @@ final class Program: Sendable {
         errors.end()
     }
 
-    /// Waits for a whole line on standard error that contains a text. Nil if standard error ends without such a line.
+    /// Waits for a whole line on standard error that contains a text, and returns the first such line since the program
+    /// started. Nil if standard error ends without such a line.
     @discardableResult
     func waitForMessage(_ text: String) async -> String? {
         await killingWhenCancelled { await errors.line(containing: text) }
     }
 
-    /// Waits for a whole line on standard output that contains a text. Nil if the output ends without such a line.
+    /// Waits for a whole line on standard output that contains a text, and returns the first such line since the
+    /// program started. Nil if the output ends without such a line.
     @discardableResult
     func waitForOutputLine(_ text: String) async -> String? {
         await killingWhenCancelled { await output.line(containing: text) }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sends generated requests, valid and invalid, to every operation of a running gateway without keys. Each answer must
-# have a status other than 5xx, and a status and content that the OpenAPI document lists. Outside of the modify
-# operations, the gateway must also refuse every invalid request.
+# have a status other than 5xx, and a status and content that the OpenAPI document lists. In the search
+# that leaves out the modify operations, the gateway must also refuse every invalid request.
 #
 #   schemathesis.sh ADDRESS [SECONDS [DOCUMENT]]
 #
@@ -22,7 +22,8 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 export PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY="$folder/hypothesis"
 
-# Most requests name a container and a user that exist, so that the gateway looks at their bodies.
+# The first two of the three searches give most requests a valid container and user, so that the gateway reads their
+# bodies.
 cat >user.toml <<'TOML'
 [parameters]
 "path.container" = "iCloud.com.example.Fuzz"
@@ -44,6 +45,6 @@ third=$(((seconds + 2) / 3)) status=0
 # An invalid operation of a modify request gets an error in place of its result, and the status of the answer is 200.
 search user $third --include-path-regex '/modify$' --checks $checks || status=1
 search user $third --exclude-path-regex '/modify$' --checks $checks,negative_data_rejection || status=1
-# Wrong containers, databases and tokens.
+# Without fixed parameters: most containers, databases and tokens are wrong.
 search anyone $third --checks $checks || status=1
 exit $status

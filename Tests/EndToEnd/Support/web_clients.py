@@ -109,7 +109,7 @@ def equal(found, wanted):
 
 
 def refused(code, call, *arguments, **options):
-    """Expects that the call is refused with the code. Returns the answer."""
+    """Expects that the call is refused, and that the error contains the code. Returns the answer."""
     try:
         call(*arguments, **options)
     except cloudkit.CloudKitApiError as error:
@@ -325,7 +325,7 @@ def continuation(gateway):
 
 @check
 def zone_wide(gateway):
-    """query, zone wide: finds the records of all zones"""
+    """query, zone wide: finds the records of a zone that the query does not name"""
     query = models.CKQueryObject(recordType="Numbered")
     equal(len(gateway.client.query(query=query, zone_wide=True).records), 200)
 
@@ -458,7 +458,7 @@ def asset_large(gateway):
     expect(download(gateway, upload(gateway, "p4", data)) == data, "other bytes")
 
 
-# Other places
+# The public database, a deleted zone, refused requests
 
 
 @check

@@ -5,7 +5,8 @@
 
 Every write except a delete carries an ID of its own in the field `w`. A write is acknowledged (with its tag), refused,
 unsent, or unknown (no answer, a status 5xx or TRY_AGAIN_LATER). At the end the changes log is read. The failures are:
-  lost        an acknowledged write is not in the log at its tag
+  lost        an acknowledged write is not in the log at its tag, or an acknowledged delete is not the last event of its
+              record
   twice       a write is in the log more than once, or a record is deleted twice in a row
   refused     a refused or unsent write is in the log
   torn        some operations of an atomic request are in the log, and some are not, or other events are between them
@@ -30,7 +31,7 @@ parser.add_argument("--seconds", type=float, default=20)
 parser.add_argument("--up", type=int, help="the process of `belfry up`, whose children are killed")
 parser.add_argument("--kill", default="", help="what is killed in turn: api, ingest, both")
 parser.add_argument("--every", type=float, default=3)
-parser.add_argument("--settle", type=float, default=60, help="how long the gateways may take to answer after the last kill")
+parser.add_argument("--settle", type=float, default=60, help="the longest wait for a gateway's answer")
 parser.add_argument("--seed", type=int, default=1)
 options = parser.parse_args()
 ports = [int(port) for port in options.ports.split(",")]
@@ -41,7 +42,7 @@ run = f"{os.getpid()}-{int(time.time())}"
 lock = threading.Lock()
 acknowledged, refused, unknown = {}, {}, {}          # write ID: (name, tag) | (name, code) | name
 based = {}                                           # write ID: the tag that it was sent with
-batches = []                                         # the write IDs of an atomic request
+batches = []                                         # for each atomic request: its write IDs
 newest = collections.defaultdict(int)                # name: the newest acknowledged version
 failures = collections.defaultdict(list)
 answers = collections.Counter()

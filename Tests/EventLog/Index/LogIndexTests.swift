@@ -6,8 +6,8 @@ import Testing
 @testable import EventLog
 
 @Suite struct LogIndexTests {
-    /// Writes several segments with several blocks each; with 60 events, at least three segments. The names are a to g
-    /// in turn.
+    /// Writes one event in each batch, with the names a to g in turn. Sixty events fill at least three segments with
+    /// several blocks each.
     private func writeLog(in scratch: Scratch, events: Int = 60) throws {
         let writer = try scratch.writer(segmentBytesMax: 2_500)
         for number in 0..<events {
@@ -138,7 +138,7 @@ import Testing
         #expect(last.bytesDone == last.bytes && last.bytes > 5_000)
     }
 
-    @Test func `two indexes of one log work at the same time`() throws {
+    @Test func `two indexes of one log can both be updated while the log grows`() throws {
         let scratch = Scratch()
         try writeLog(in: scratch, events: 20)
         let (left, right) = try (IndexedLog.index(scratch), IndexedLog.index(scratch))

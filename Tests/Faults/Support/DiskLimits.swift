@@ -80,6 +80,7 @@ enum Processes {
 /// A stage's answer to the message `health`.
 struct Health: Sendable {
     var phase: String
+    /// The last sequence of the stage's log.
     var last: UInt64
     /// The file that cannot grow because the disk is full; nil if the disk is not full.
     var file: String?

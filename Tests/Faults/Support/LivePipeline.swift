@@ -130,9 +130,9 @@ final class LivePipeline {
             secret: "the secret of \(name)")
     }
 
-    /// Follows deliver's log over its link, until `count` pushes have an `accepted` outcome, each at its device.
+    /// Follows deliver's log over its link, until it has `accepted` outcomes for `count` pairs of a push and a device.
     ///
-    /// - Returns: The pushes and devices whose `accepted` outcome was written more than once.
+    /// - Returns: The pairs whose `accepted` outcome was written more than once.
     func waitForAcceptedOutcomes(_ count: Int, within limit: Duration = .seconds(60)) throws -> [String] {
         let watch = try OutcomeWatch(context, endpoint: "ipc://\(data)/deliver.link")
         let end = ContinuousClock.now + limit

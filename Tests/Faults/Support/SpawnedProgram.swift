@@ -9,7 +9,7 @@ final class SpawnedProgram {
     private(set) var lines: [String] = []
     /// Whether standard error is closed, because the program and its children have ended.
     private(set) var isStandardErrorClosed = false
-    private let errors: Int32
+    private let standardError: Int32
     /// The beginning of a line whose end has not come yet.
     private var rest: [UInt8] = []
     private var status: Int32?
@@ -26,7 +26,7 @@ final class SpawnedProgram {
     /// - Parameter words: A program's path and its arguments.
     init(_ words: [String], output: String = "/dev/null", input: String? = "/dev/null") throws {
         Cost.spend(onProgram: words)
-        (pid, errors) = try SpawnedProgram.starting.withLock { _ in
+        (pid, standardError) = try SpawnedProgram.starting.withLock { _ in
             try SpawnedProgram.spawn(words[0], Array(words.dropFirst()), output: output, input: input)
         }
     }
@@ -37,7 +37,7 @@ final class SpawnedProgram {
 
     private static func spawn(
         _ path: String, _ arguments: [String], output: String, input: String?
-    ) throws -> (pid: Int32, errors: Int32) {
+    ) throws -> (pid: Int32, standardError: Int32) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw FaultError("cannot make a pipe: errno \(errno)") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -65,7 +65,7 @@ final class SpawnedProgram {
             kill(pid, SIGKILL)
             waitpid(pid, nil, 0)
         }
-        close(errors)
+        close(standardError)
     }
 
     func signal(_ number: Int32) { kill(pid, number) }
@@ -87,10 +87,10 @@ final class SpawnedProgram {
 
     /// Reads what was written to standard error. Waits up to `wait` if nothing is there yet.
     func read(wait: Duration) {
-        var descriptor = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
+        var descriptor = pollfd(fd: standardError, events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, Int32(wait / .milliseconds(1))) > 0 else { return }
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = Glibc.read(errors, &bytes, bytes.count)
+        let count = Glibc.read(standardError, &bytes, bytes.count)
         guard count > 0 else {
             isStandardErrorClosed = count == 0
             return

@@ -140,10 +140,13 @@ struct PseudonymTests {
         #expect(held > 40 && failed > 40)
     }
 
-    @Test func `dates and function arguments are not replaced`() throws {
+    @Test func `in function calls, dates, type names and options are not replaced`() throws {
         let text = "d > CAST('2026-01-01T00:00:00Z', 'NSDate') AND ALL tokenize('x', 'Cdl') IN self AND a == 'y'"
         let replaced = try RecordPredicate.replacingStrings(in: text) { $0 + $0 }
         #expect(replaced == text.replacing("'x'", with: "'xx'").replacing("'y'", with: "'yy'"))
+    }
+
+    @Test func `each placeholder of a field name is found, but not in a string literal`() {
         #expect(RecordPredicate.namePlaceholders(in: "%@ == '%K' AND %K < %@ AND %K == 1") == [1, 3])
     }
 
@@ -175,7 +178,7 @@ struct PseudonymTests {
 
 struct CaseShrinkingTests {
     @Test(arguments: Seeded.seeds)
-    func `a shrunk list passes the test, and fails without any one of its elements`(seed: UInt64) throws {
+    func `a shrunk list passes the test, and fails it if any one element is removed`(seed: UInt64) throws {
         var random = Seeded(seed)
         let needed = Set((0..<5).map { _ in random.below(100) })
         let either = [random.below(100), random.below(100)]

@@ -106,7 +106,7 @@ final class DeadLetterLogs {
 }
 
 extension DeadLetters {
-    /// Each letter's log and sequence, with the reason if the letter cannot be redriven.
+    /// Each letter's log and sequence, with the reason if the letter is obsolete or cannot be redriven.
     var verdicts: [String] {
         letters.map { candidate in
             switch candidate.verdict {

@@ -46,7 +46,7 @@ import Time
         #expect((letter.device, letter.transport, letter.topic) == ("mac", "apns", "com.b"))
     }
 
-    @Test func `with a limit, the newest dead letters of all stages are listed, also in JSON`() throws {
+    @Test func `with a limit, the JSON has only the newest dead letters, from whichever stage`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome("failed", logs.push(), "mac")
@@ -281,7 +281,7 @@ import Time
         #expect(throws: RedriveCommands.ImpossibleCommand.self) { try commands.command(letters[1]) }
     }
 
-    @Test func `a push is redriven with the longest command that the door accepts`() throws {
+    @Test func `the command of a redrive may have the maximum length of the door, but no more`() throws {
         func command(alert: String) throws -> [UInt8] {
             let logs = try DeadLetterLogs()
             logs.register("mac", token: "1")
@@ -290,10 +290,10 @@ import Time
             try logs.write()
             return try RedriveCommands(folder: logs.path, now: .epoch).command(logs.find().letters[0].letter)
         }
-        let longest = DoorLimits.lineBytesMax - (try command(alert: "").count)
-        #expect(try command(alert: String(repeating: "x", count: longest)).count == DoorLimits.lineBytesMax)
+        let longestAlert = DoorLimits.lineBytesMax - (try command(alert: "").count)
+        #expect(try command(alert: String(repeating: "x", count: longestAlert)).count == DoorLimits.lineBytesMax)
         #expect(throws: RedriveCommands.ImpossibleCommand.self) {
-            try command(alert: String(repeating: "x", count: longest + 1))
+            try command(alert: String(repeating: "x", count: longestAlert + 1))
         }
     }
 

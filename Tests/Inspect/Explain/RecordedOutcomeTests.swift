@@ -11,7 +11,7 @@ struct RecordedOutcomeTests {
         return try Array(line.utf8).withUnsafeBytes { RecordedOutcome(try parser.parse($0), sequence: 1) }
     }
 
-    @Test func `each outcome is final and has its own explanation`() throws {
+    @Test func `each outcome is final, and its explanation has a code of its own`() throws {
         let outcomes = try OutcomeCode.allCases.map { try outcome($0.rawValue) }
         #expect(outcomes.allSatisfy { $0.isFinal && !$0.explanation.text.isEmpty })
         #expect(Set(outcomes.map(\.explanation.code)).count == OutcomeCode.allCases.count)
@@ -27,8 +27,8 @@ struct RecordedOutcomeTests {
         #expect(deferred.explanation.code == .pushWaiting && !deferred.isFinal)
         #expect(
             deferred.explanation.text
-                == "the push to mac was deferred until 2026-01-01T00:00:00Z: 503 Shutdown (after a 5xx, apns waits as "
-                + "long as its setting retryAfter5xx says, or longer if APNs asks for it)")
+                == "the push to mac was deferred until 2026-01-01T00:00:00Z: 503 Shutdown (after a 5xx, apns waits "
+                + "about as long as its setting retryAfter5xx says; longer after further 5xx, or if APNs asks for it)")
         let busy = try outcome("deferred", #","status":429,"reason":"TooManyRequests","until":"2026-01-01T00:00:00Z""#)
         #expect(
             busy.explanation.text == "the push to mac was deferred until 2026-01-01T00:00:00Z: 429 TooManyRequests")

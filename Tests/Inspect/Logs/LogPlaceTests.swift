@@ -5,7 +5,7 @@ import Testing
 @testable import Inspect
 
 struct LogPlaceTests {
-    @Test func `a place is a data folder or a folder of logs; a log has a path, or a name in a place`() throws {
+    @Test func `a data folder and a folder of logs are places; a log has a path, or a name in a place`() throws {
         let logs = try TracedLogs().write("changes", ["{}"])
         let (data, changes) = (logs.folder.path, logs.path + "/changes")
         #expect(try LogPlace.folder(data) == logs.path)

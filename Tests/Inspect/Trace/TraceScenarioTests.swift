@@ -4,7 +4,7 @@ import Testing
 
 /// Whole traces of the scenarios in `Pipelines`.
 @Suite struct TraceScenarioTests {
-    @Test func `the trace of a replaced change ends in the newer notification`() async throws {
+    @Test func `the trace of a change whose match was replaced continues with the newer notification`() async throws {
         let logs = try await TracedLogs.scenario("a-burst-becomes-one-notification", in: "debounce")
         #expect(
             try logs.tree("5") == """
@@ -42,7 +42,7 @@ import Testing
                 """)
     }
 
-    @Test func `the trace shows that the device of the change gets no push`() async throws {
+    @Test func `the trace shows that the device that made the change gets no push`() async throws {
         let logs = try await TracedLogs.scenario("the-device-that-made-a-change-is-excluded")
         #expect(
             try logs.tree("n1") == """

@@ -65,6 +65,10 @@ import Testing
         #expect(hits(try logs.finding("a")) == ["record changes:3", "record changes:1"])
         #expect(hits(try logs.finding("a", limit: 1)) == ["record changes:3", "more"])
         #expect(hits(try logs.finding("phone")) == ["record changes:4", "device outcomes:1"])
+    }
+
+    @Test func `a result in JSON has its kind, its place, and the event`() throws {
+        let logs = try logs()
         let text = TraceJSON.text(
             [
                 TraceHit(

@@ -24,7 +24,7 @@ final class TracedLogs {
 
     /// The logs that `belfry run Pipelines/PIPELINE.yaml` makes of a scenario.
     ///
-    /// - Parameter owner: The pipeline whose folder contains the scenario. Nil for `pipeline`.
+    /// - Parameter owner: The name of the pipeline whose folder contains the scenario. Nil means `pipeline`.
     static func scenario(
         _ name: String, of owner: String? = nil, in pipeline: String = "quickstart"
     ) async throws -> TracedLogs {
@@ -114,7 +114,7 @@ enum TestEvents {
         #"{"type":"outcome","push":\#(push),"notificationID":"id-\#(changes.last ?? 0)","user":"\#(user)","device":"\#(device)","apns-id":"\#(push)-\#(device)","outcome":"accepted","causes":[\#(causes(changes))]}"#
     }
 
-    static func letter(_ stage: String, _ log: String, _ sequence: Int) -> String {
+    static func deadLetter(_ stage: String, _ log: String, _ sequence: Int) -> String {
         #"{"type":"dead_letter","stage":"\#(stage)","log":"\#(log)","sequence":\#(sequence),"code":"field.type","path":"user","reason":"must be a text","event":"{}"}"#
     }
 

@@ -21,7 +21,7 @@ import Time
         .deletingLastPathComponent().appending(path: "Logs").path
 
     @Test(arguments: [("v1/live/live.yaml", "v1/live/logs"), ("v1/tour/quickstart.yaml", "v1/tour")])
-    func `logs of each version replay without differences`(_ file: String, _ logs: String) async throws {
+    func `logs of format 1 replay without differences`(_ file: String, _ logs: String) async throws {
         let file = try PipelineFile.load(path: Self.fixtures + "/" + file, registry: .builtIns)
         let results = try await Self.replay(file, Self.fixtures + "/" + logs)
         #expect(results.count == 5)
@@ -30,10 +30,12 @@ import Time
     }
 
     @Test(arguments: ["latest", "debounce", "none", "latest, pendingPerUser: 1, atLimit: flush-all"])
-    func `random commands lead to the same logs in a pipeline, a replay and a chain`(_ policy: String) async throws {
+    func `random commands lead to the same logs in a pipeline, a replay and a chain of stages`(_ policy: String)
+        async throws
+    {
         let file = try Self.file("window: 1s, maximumDelay: 3s, policy: \(policy)")
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Workload(seed: random.next(), length: Tier.rounds(500, full: 1_000)).commands
+        let commands = Workload(seed: random.next(), length: Tier.value(500, full: 1_000)).commands
         let pipeline = try VirtualPipeline(file)
         for start in stride(from: 0, to: commands.count, by: 400) {
             let part = Array(commands[start..<min(start + 400, commands.count)])
@@ -108,7 +110,7 @@ import Time
         }
     }
 
-    @Test func `without recorded settings, changed settings show at the first event they change`() async throws {
+    @Test func `without recorded settings, a replay finds the difference that other settings make`() async throws {
         let pipeline = try await Self.randomRun(seed: 11, settings: "policy: debounce, window: 1s, maximumDelay: 3s")
         defer { withExtendedLifetime(pipeline) {} }
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")

@@ -19,7 +19,7 @@ import Testing
     func `the state at a change is the state of stages that read no later change`(_ policy: String) async throws {
         let file = try Self.file(policy)
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Workload(seed: random.next(), length: Tier.rounds(200, full: 300)).commands
+        let commands = Workload(seed: random.next(), length: Tier.value(200, full: 300)).commands
         let pipeline = try VirtualPipeline(file)
         try await pipeline.run(commands, batchSizes: [5, 50, 3], drains: true)
         defer { withExtendedLifetime(pipeline) {} }

@@ -21,7 +21,7 @@ struct TrimmedLogTests {
     /// A pipeline whose logs have all lost their first segments, and its commands.
     private static func trimmedPipeline() async throws -> (VirtualPipeline, [String]) {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Workload(seed: random.next(), length: Tier.rounds(600, full: 1_200), records: 1).commands
+        let commands = Workload(seed: random.next(), length: Tier.value(600, full: 1_200), records: 1).commands
         let start = ContinuousClock.now
         let fastTime = HostTime(monotonicNow: { start + (ContinuousClock.now - start) * 20 })
         let pipeline = try VirtualPipeline(file(), log: tiny, time: fastTime)
@@ -49,7 +49,9 @@ struct TrimmedLogTests {
         func add(_ line: String) { lines.withLock { $0.append(line) } }
     }
 
-    @Test func `a replay starts at the oldest snapshot that the logs cover`() async throws {
+    @Test func `a replay starts at the oldest snapshot that the logs cover, and finds a later difference`()
+        async throws
+    {
         let (pipeline, _) = try await Self.trimmedPipeline()
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let notices = Notices()
@@ -109,8 +111,8 @@ struct TrimmedLogTests {
         #expect(report.isSame, "\(report)")
         #expect(report.pushes > 0 && report.pushes < pipeline.pushes.count)
         #expect(!notices.all.isEmpty && notices.all.allSatisfy { $0.hasSuffix(", because older events are gone") })
-        // The setting changes a header of every push. The first stage that differs is payload, not match. So the
-        // comparison may start earlier than the comparison above, and include more pushes.
+        // The setting changes a header of every push. The comparison above starts at match. This comparison starts at
+        // payload, the first stage with other settings, so it may start earlier and include more pushes.
         let expiring = try PipelineFile.fiveStages(payload: "expiration: 1h")
         let other = try WhatIf(recorded, WhatIfChange(expiring), registry: .builtIns).run()
         #expect(other.groups.map(\.changed).reduce(0, +) == other.pushes && other.pushes > 0, "\(other)")

@@ -23,12 +23,12 @@ import Testing
         return try #require(try await replay.run().first)
     }
 
-    @Test func `input that leads to no output may count as read`() async throws {
+    @Test func `input that leads to no output counts as processed`() async throws {
         let result = try await Self.replayPayload { _ in [#"{"type":"coalesced","match":1,"change":1}"#] }
         #expect(result.verdict == .identical && result.unprocessed == 0, "\(result)")
     }
 
-    @Test func `input whose output is missing counts as not read`() async throws {
+    @Test func `input whose output is missing counts as not processed`() async throws {
         let result = try await Self.replayPayload { notifications in
             let last = notifications.last { $0.hasPrefix(#"{"type":"notification""#) } ?? ""
             return [#"{"type":"coalesced","match":1,"change":1}"#, last, last]

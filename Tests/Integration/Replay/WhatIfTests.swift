@@ -53,7 +53,7 @@ import Testing
     {
         var random = Seeded(Seeded.ofThisRun)
         let own = try Self.file("policy: \(policy), window: 1s, maximumDelay: 3s")
-        let commands = Workload(seed: random.next(), length: Tier.rounds(250, full: 600)).commands
+        let commands = Workload(seed: random.next(), length: Tier.value(250, full: 600)).commands
         let pipeline = try VirtualPipeline(own)
         try await pipeline.run(commands, batchSizes: [], drains: true)
         let rest = settings.hasPrefix("window") ? "policy: \(policy)" : "window: 1s"
@@ -62,14 +62,14 @@ import Testing
         for command in commands { try chain.send(command) }
         try chain.finish()
         let report = try Self.whatIf(own, pipeline.folderOfLogs) { $0.file = other }
-        let (before, after) = (Self.notifications(pipeline.pushes), Self.notifications(chain.pushes))
+        let (before, after) = (Self.pushKeys(pipeline.pushes), Self.pushKeys(chain.pushes))
         #expect(report.added == after.subtracting(before).count)
         #expect(report.removed == before.subtracting(after).count)
         #expect(report.categories.keys.allSatisfy { [.coalescing, .badge, .fields, .other, .headers].contains($0) })
     }
 
     /// The notification, user, device and subscription of each push. The first three are the first members of a push.
-    private static func notifications(_ pushes: [String]) -> Set<String> {
+    private static func pushKeys(_ pushes: [String]) -> Set<String> {
         Set(
             pushes.map { push in
                 let subscription = push.firstRange(of: "\"sid\":").map { push[$0.upperBound...].prefix { $0 != "," } }

@@ -27,13 +27,13 @@ struct WorkerTests {
         #expect(text.hasPrefix("match: /bin/sh did not reply within 0.3 seconds, and was killed"))
     }
 
-    @Test func `the error for a dead worker has the worker's exit status and position`() async throws {
+    @Test func `the error for a dead worker says how it ended, and which input it had to receive`() async throws {
         let text = try await error(of: #"read line; echo '{"type":"ready"}'; read line; exit 3"#)
         #expect(text == "match: /bin/sh ended: it exited with status 3 (it had to receive input from 1 on)")
         #expect(try await error(of: "kill -9 $$").contains("it was ended by signal 9"))
     }
 
-    @Test func `the error for an invalid message quotes the message`() async throws {
+    @Test func `the error for an invalid message quotes the message or the wrong count`() async throws {
         let text = try await error(
             of: #"read line; echo '{"type":"ready"}'; read line; echo 'Hello, world'; exec sleep 9"#)
         #expect(text.contains(#"this is not a message of the protocol: "Hello, world""#), "\(text)")

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import ZeroMQ
 
-/// A pipeline in virtual time that can run several times with the same logs.
+/// A pipeline that can run several times with the same logs, in virtual time unless it has another clock.
 final class VirtualPipeline: Sendable {
     static let logs = ["changes", "matches", "notifications", "pushes", "outcomes"]
 
@@ -24,7 +24,8 @@ final class VirtualPipeline: Sendable {
 
     /// - Parameters:
     ///   - calls: The calls to the disk.
-    ///   - time: The clocks of the machine.
+    ///   - time: What the clocks of the machine show. A test may move them.
+    ///   - clock: The clock of the stages: virtual time (`.event`) or the clock of the machine (`.wall`).
     ///   - partBytes: After this many bytes of output, a stage appends them to its log, even if more outputs of the
     ///     same event follow.
     ///   - folder: The folder of an earlier pipeline, to continue with its logs. Nil for a new folder.
@@ -76,7 +77,7 @@ final class VirtualPipeline: Sendable {
         let pipeline = try PipelineProcess(file, in: surroundings)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await pipeline.run() }
-            // After an error, the group waits until all hosts have ended.
+            // After an error, the group waits until all hosts have ended, so they must be stopped.
             defer { pipeline.stop() }
             try await pipeline.source.wait(for: "the source runs") { $0.phase == .running }
             async let watching: Void = meanwhile(pipeline)

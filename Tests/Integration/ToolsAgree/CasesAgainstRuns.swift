@@ -29,9 +29,9 @@ struct CasesAgainstRuns {
             .outcome(outcome.sequence))
         let (again, pushes) = try await Self.run(made.text, run.file)
         let word = outcome.text("outcome")
-        let ofDevices = try again.events(of: again.log(.outcomes)).map { $0.text("outcome") }
+        let outcomes = try again.events(of: again.log(.outcomes)).map { $0.text("outcome") }
         let what: Comment = "\(run.name), outcome \(outcome.sequence), \(word): \(made.expectation)\n\(made.text)"
-        #expect(ofDevices.contains(word), what)
+        #expect(outcomes.contains(word), what)
         if word == "accepted" { #expect(pushes.contains { made.expectation.hasSuffix($0) }, what) }
         #expect(try again.events(of: again.log(.changes)).count >= made.inputCount, what)
     }

@@ -29,7 +29,8 @@ struct LoggedRun: @unchecked Sendable {
     let logs: String
     private let owner: AnyObject
 
-    /// - Parameter owner: The object that removes the folder of the logs when it is released.
+    /// - Parameter owner: The object that removes the folder of the logs when it is released; any object if the folder
+    ///   stays.
     init(_ name: String, _ file: PipelineFile, logs: String, owner: AnyObject) {
         (self.name, self.file, self.logs, self.owner) = (name, file, logs, owner)
     }

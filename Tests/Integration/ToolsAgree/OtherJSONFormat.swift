@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 
 /// Formats JSON as other programs may: with spaces after colons and commas, with escaped characters, and with members
-/// in random order. Only `type` stays first.
+/// in random order. Only `type` always comes first.
 struct OtherJSONFormat {
     private var random: Seeded
 

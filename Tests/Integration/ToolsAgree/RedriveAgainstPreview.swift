@@ -4,8 +4,8 @@ import Testing
 
 @testable import Inspect
 
-/// Compares `belfry dead-letters redrive` with its preview. Exactly the pushes in the preview are accepted now.
-/// Afterwards, nothing is left to redrive.
+/// Compares `belfry dead-letters redrive` with its preview. Exactly the pushes in the preview must be sent again, and
+/// all of them must be accepted. After that, nothing must be left to redrive.
 struct RedriveAgainstPreview {
     private let file: PipelineFile
     private let pipeline: VirtualPipeline

@@ -14,11 +14,12 @@ import Testing
 @Suite struct ToolsAgree {
     /// How much a test compares.
     private struct Effort {
-        var questionsOneIn = Tier.rounds(8, full: 1)
-        var eventsOneIn = Tier.rounds(4, full: 1)
-        /// Nil for logs of a live pipeline: a case does not repeat the delays of a live stage, so no case is exported.
-        var casesOneIn: Int? = Tier.rounds(10, full: 2)
-        var states = Tier.rounds(1, full: 4)
+        var questionsOneIn = Tier.value(8, full: 1)
+        var eventsOneIn = Tier.value(4, full: 1)
+        /// One of this many outcomes is exported as a case with `belfry trace --export`, and the case is run. Nil for
+        /// logs of a live pipeline, because a case does not repeat the delays of a live stage.
+        var casesOneIn: Int? = Tier.value(10, full: 2)
+        var states = Tier.value(1, full: 4)
     }
 
     private static let tour = "quickstart: tour"
@@ -26,10 +27,10 @@ import Testing
     @Test func `tools agree on the run of the quickstart`() async throws {
         let tour = try #require(try Scenarios.all().first { $0.testDescription == Self.tour })
         try await Self.check(
-            tour, Effort(questionsOneIn: Tier.rounds(6, full: 1), eventsOneIn: Tier.rounds(4, full: 1), casesOneIn: 1))
+            tour, Effort(questionsOneIn: Tier.value(6, full: 1), eventsOneIn: Tier.value(4, full: 1), casesOneIn: 1))
     }
 
-    @Test(arguments: try someScenarios(Tier.rounds(6, full: .max)))
+    @Test(arguments: try someScenarios(Tier.value(6, full: .max)))
     func `tools agree on a scenario`(_ scenario: Scenarios.Scenario) async throws {
         try await Self.check(scenario, Effort())
     }
@@ -55,7 +56,7 @@ import Testing
         try await check(LoggedRun(scenario.testDescription, file, logs: folder.file("logs"), owner: folder), effort)
     }
 
-    /// The logs were made with the machine's clock, batches of any size, and a transport that answers.
+    /// The logs were made with the machine's clock, batches of any size, and transports that write to files.
     @Test(.full) func `tools agree on logs of a live pipeline`() async throws {
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Logs/v1/live")
@@ -68,7 +69,7 @@ import Testing
         var random = Seeded(Seeded.ofThisRun)
         let file = try PipelineFile.fiveStages()
         let pipeline = try VirtualPipeline(file)
-        let workload = Workload(seed: random.next(), length: Tier.rounds(60, full: 150))
+        let workload = Workload(seed: random.next(), length: Tier.value(60, full: 150))
         try await pipeline.run(workload.commands, batchSizes: [7, 1, 20, 3], drains: true)
         let run = LoggedRun("random commands", file, logs: pipeline.folderOfLogs, owner: pipeline)
         try await Self.check(run, Effort(questionsOneIn: 40, eventsOneIn: 5, casesOneIn: 40))
@@ -84,12 +85,12 @@ import Testing
             writer: PushWriter { _ in }, reportLine: { _ in }
         ).run()
         let run = LoggedRun("with plugins", file, logs: folder.file("logs"), owner: folder)
-        let named = run.recorded.path.map(\.logName)
+        let named = run.recorded.stages.map(\.logName)
         // Without the pipeline file, tools find the order of the stages in the logs.
-        #expect(try RecordedLogs(place: run.logs).path.map(\.logName) == named)
+        #expect(try RecordedLogs(place: run.logs).stages.map(\.logName) == named)
         #expect(try TracedLog.all(in: run.logs).map(\.name) == named)
         var random = Seeded(Seeded.ofThisRun)
-        try ExplainAgainstOutcomes(run, IndexFinder()).check(oneIn: Tier.rounds(2, full: 1), &random)
+        try ExplainAgainstOutcomes(run, IndexFinder()).check(oneIn: Tier.value(2, full: 1), &random)
         try TraceUpAgainstDown(run).check(oneIn: 1, &random)
         let outcomes = try run.events(of: "outcomes")
         #expect(outcomes.contains { $0.text("outcome") == "accepted" } && outcomes.count < 28)
@@ -97,7 +98,7 @@ import Testing
 
     @Test func `a redrive does what its preview says`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let workload = TextWorkload(seed: random.next(), length: Tier.rounds(120, full: 400))
+        let workload = TextWorkload(seed: random.next(), length: Tier.value(120, full: 400))
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(coalesce: "policy: none"))
         try await pipeline.run(workload.commands + Self.pushToPager, batchSizes: [9, 2, 30], drains: true)
         let repaired = try PipelineFile.fiveStages(
@@ -121,7 +122,7 @@ import Testing
 
     private static func check(_ run: LoggedRun, _ effort: Effort) async throws {
         var random = Seeded(Seeded.ofThisRun)
-        for (run, casesFactor) in [(run, 1), (try run.reformatted(seed: random.next()), Tier.rounds(12, full: 2))] {
+        for (run, casesFactor) in [(run, 1), (try run.reformatted(seed: random.next()), Tier.value(12, full: 2))] {
             try ExplainAgainstOutcomes(run).check(oneIn: effort.questionsOneIn, &random)
             try TraceUpAgainstDown(run).check(oneIn: effort.eventsOneIn, &random)
             guard run.file.stages.allSatisfy(\.command.isEmpty) else { continue }

@@ -14,6 +14,6 @@ enum WhatIfWithoutChange {
         #expect(report.pushes == handedOut.count, "\(run.name)")
     }
 
-    /// Outcomes of pushes that no transport got.
+    /// Outcomes of pushes that no transport got. `expired` is missing, because no push expires in these runs.
     private static let unsent = ["no_device", "excluded_origin", "unknown_transport"]
 }

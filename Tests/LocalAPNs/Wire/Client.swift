@@ -48,7 +48,7 @@ struct LiveServer {
     }
 
     /// Runs ``FrameClient`` with these steps. Returns the lines that it prints.
-    func exchangeFrames(_ actions: String...) throws -> [String] { try exchangeFrames(steps: actions) }
+    func exchangeFrames(_ steps: String...) throws -> [String] { try exchangeFrames(steps: steps) }
 
     func exchangeFrames(steps: [String]) throws -> [String] {
         let script = try folder.write(FrameClient.program, to: "client.py")

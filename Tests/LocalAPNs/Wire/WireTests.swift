@@ -8,7 +8,7 @@ import Testing
 struct WireTests {
     private static let body = #"body 1 {"aps":{"alert":"Hi"}}"#
 
-    @Test func `a push with a token is accepted`() async throws {
+    @Test func `a push with a provider token is accepted`() async throws {
         let live = try await LiveServer()
         let id = "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0d5"
         let answer = try live.push("-H", "apns-id: \(id)")

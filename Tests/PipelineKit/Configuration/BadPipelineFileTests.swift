@@ -43,7 +43,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:2:1: did not find expected ',' or ']' while parsing a flow sequence"),
         BadFile(
             "two documents", "pipeline: a\n---\npipeline: b\n",
-            "p.yaml:2:1: a second YAML document begins; write one pipeline for each file"),
+            "p.yaml:2:1: a second YAML document begins; write each pipeline in a file of its own"),
         BadFile(
             "deep nesting", String(repeating: "[", count: 5000),
             "p.yaml:1:1: nested too deeply"),
@@ -58,7 +58,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:2:1: expected a key, found a list"),
         BadFile("a merge key", "pipeline: a\n<<: {}\nstages: {a: {}}\n", "p.yaml:2:1: <<: unknown key; known: \(top)"),
         BadFile(
-            "nothing required", "data: x\n", "p.yaml:1:1: pipeline: required", "p.yaml:1:1: stages: required"),
+            "no required key", "data: x\n", "p.yaml:1:1: pipeline: required", "p.yaml:1:1: stages: required"),
         BadFile("no stages", "pipeline: a\nstages:\n", "p.yaml:2:8: stages: is empty"),
         BadFile(
             "a stage that is a word", "pipeline: a\nstages:\n  ingest: tcp\n",
@@ -79,9 +79,10 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:2:36: stages.b.bind: 7 is not an address; write tcp://HOST:PORT, ipc://PATH or inproc://NAME"),
         BadFile(
             "bad names", "pipeline: My Pipe\nstages: {Ingest: {}}\n",
-            #"p.yaml:1:11: pipeline: "My Pipe" is not a valid name; names have up to 64 letters a-z, digits and hyphens"#,
+            #"p.yaml:1:11: pipeline: "My Pipe" is not a valid name; names have up to 64 letters a-z, digits "#
+                + "and hyphens, and do not begin with a hyphen",
             #"p.yaml:2:10: stages.Ingest: "Ingest" is not a valid name; names have up to 64 letters a-z, digits "#
-                + "and hyphens"),
+                + "and hyphens, and do not begin with a hyphen"),
         BadFile(
             "written twice",
             "pipeline: a\nstages:\n  a:\n    bind: inproc://a\n    \"bind\": inproc://b\n  a: {}\npipeline: b\n",
@@ -90,7 +91,8 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:7:1: pipeline: written twice; first at 1:1"),
         BadFile(
             "three times in one line", "pipeline: a\nstages: {é: {}, é: {}, é: {}, b: {from: é}}\n",
-            "p.yaml:2:10: stages.é: \"é\" is not a valid name; names have up to 64 letters a-z, digits and hyphens",
+            "p.yaml:2:10: stages.é: \"é\" is not a valid name; names have up to 64 letters a-z, digits "
+                + "and hyphens, and do not begin with a hyphen",
             "p.yaml:2:17: stages.é: written twice; first at 2:10",
             "p.yaml:2:24: stages.é: written twice; first at 2:10"),
         BadFile(
@@ -140,7 +142,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:13: stages.s.bind: tcp://localhost:65536 has no valid port; end it with a port from 1 to 65535"),
         BadFile(
             "any host", stage("bind: 'tcp://*:80'"),
-            "p.yaml:3:13: stages.s.bind: tcp://*:80 is not an address to which the stage's readers can connect; "
+            "p.yaml:3:13: stages.s.bind: tcp://*:80 is not an address to which clients can connect; "
                 + "write tcp://0.0.0.0:80 for all of the machine's addresses"),
         BadFile(
             "a name of no interface", stage("bind: 'tcp://localhost:80'"),

@@ -42,7 +42,7 @@ import Time
         return try PipelineFile.parse(Self.quickstart, file: "Pipelines/quickstart.yaml", registry: registry)
     }
 
-    @Test func `every key of a pipeline file is read`() throws {
+    @Test func `the keys of the pipeline, its log and its stages are read`() throws {
         let file = try quickstart()
         #expect(file.name == "quickstart")
         #expect(file.data == ".belfry/quickstart")
@@ -114,10 +114,10 @@ import Time
                 $0 == 0 ? "  s0: {}" : "  s\($0): {from: s\(Int.random(in: 0..<$0, using: &choices))}"
             }
             let text = "pipeline: a\nstages:\n" + lines.shuffled(using: &choices).joined(separator: "\n")
-            let names = try PipelineFile.parse(text, file: "p.yaml", registry: Registry()).stagesInOrder
-            #expect(names.count == 20, "seed \(seed)")
-            for (index, stage) in names.enumerated() where stage.from != nil {
-                #expect(names[..<index].contains { $0.name == stage.from }, "seed \(seed)")
+            let stages = try PipelineFile.parse(text, file: "p.yaml", registry: Registry()).stagesInOrder
+            #expect(stages.count == 20, "seed \(seed)")
+            for (index, stage) in stages.enumerated() where stage.from != nil {
+                #expect(stages[..<index].contains { $0.name == stage.from }, "seed \(seed)")
             }
         }
     }
@@ -214,7 +214,7 @@ import Time
 
     // MARK: Loading
 
-    @Test func `loading makes paths absolute and names the file as given`() throws {
+    @Test func `a loaded file may begin with a byte order mark, and errors of loading name the file`() throws {
         try withFolder { folder in
             let path = "\(folder)/p.yaml"
             try Data("\u{FEFF}pipeline: a\r\nstages:\r\n  s: {}\r\n".utf8).write(to: URL(filePath: path))

@@ -55,9 +55,9 @@ import Testing
         #expect(reader.keys == ["yes", "12", "2001-01-01", "yes "])
     }
 
-    @Test func `two hundred copies of a key are refused`() {
+    @Test func `a file that repeats keys more than a hundred times is refused with one error`() {
         let text = String(repeating: "a: 1\n", count: 200)
         let error = #expect(throws: PipelineFileError.self) { try SettingsReader(text: text, file: "s.yaml") }
-        #expect(error?.errors.first?.description == "s.yaml:101:1: a: written twice")
+        #expect(error?.errors.map(\.description) == ["s.yaml:101:1: a: written twice"])
     }
 }

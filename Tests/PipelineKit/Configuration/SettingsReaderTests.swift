@@ -194,13 +194,13 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func `a secret is read when it is needed and never printed`() throws {
+    @Test func `a secret is read without its last line feed when it is needed, and never printed`() throws {
         try withFolder { folder in
             let file = "\(folder)/token"
-            try Data("s3cret\n\n".utf8).write(to: URL(filePath: file))
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
             var reader = try SettingsReader(text: "key: {$file: token}\n", file: "\(folder)/s.yaml")
             let secret = try reader.secret("key")
+            try Data("s3cret\n\n".utf8).write(to: URL(filePath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
             #expect(try secret.reveal() == "s3cret\n")
             #expect("\(secret)" == "secret in \(file)")
         }
@@ -235,7 +235,7 @@ import Testing
         ("s3cret", "a string"), ("{s3cret: x}", "a mapping with an unknown key"),
         ("{$file: x, $env: y}", "a mapping with 2 keys"), ("[x]", "a list"),
     ])
-    func `a secret in clear is refused without repeating it`(_ text: String, _ kind: String) throws {
+    func `the error for a value that is no source of a secret hides the value`(_ text: String, _ kind: String) throws {
         let found = try complaint(text) { reader throws(SettingsError) in try reader.secret("key") }
         #expect(
             found == "expected the source of a secret, found \(kind); "
@@ -280,7 +280,7 @@ import Testing
         }
     }
 
-    @Test func `a credential that others may read is refused, except root's file for a service`() throws {
+    @Test func `a credential that other users may read is refused, but the group may read root's file`() throws {
         try withFolder { folder in
             let file = "\(folder)/apns-key"
             try Data("s3cret".utf8).write(to: URL(filePath: file))

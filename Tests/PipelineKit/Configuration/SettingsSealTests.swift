@@ -65,7 +65,7 @@ import Testing
         #expect(settings.reader?.record() == #"{"a":{"$file":"inner","$seal":"\#(Seal.of("one inner".utf8))"}}"#)
     }
 
-    @Test func `a seal has sixteen bits and reveals no secret`() throws {
+    @Test func `a seal has four hex digits, and different contents nearly always have different seals`() throws {
         let record = try sealed("key: {$file: key}").record()
         let seal = record.dropFirst(#"{"key":{"$file":"key","$seal":""#.count).dropLast(3)
         #expect(seal.count == 4 && seal.allSatisfy(\.isHexDigit), "\(record)")

@@ -2,13 +2,14 @@ import EventLog
 import Foundation
 import Synchronization
 
-/// A disk whose delayed work waits until the test calls ``runDelayedWork()``, and then runs in reverse order.
+/// A disk that delays the work on all its queues, such as syncs, until the test calls ``runDelayedWork()``. Then the
+/// newest work runs first.
 final class DelayingDisk: Sendable {
     private struct State {
         var works: [@Sendable () -> Void] = []
         var delaysWork = true
-        /// The calls so far, in order: `write PATH` for a write, and the file's path for a call that made a file
-        /// durable or renamed it.
+        /// The calls so far, in order: `write PATH` for a write, the file's path for a sync, and the new path for a
+        /// rename.
         var doneCalls: [String] = []
     }
 

@@ -82,8 +82,9 @@ struct WallClockCoalesce: Stage {
 final class RepeatingInlet: StageInlet {
     private let link: LinkClient
     private var batches = 0
-    private var again: (first: UInt64, count: Int, now: Instant, lines: [UInt8])?
-    private var handed: [UInt8] = []
+    private var batchToRepeat: (first: UInt64, count: Int, now: Instant, lines: [UInt8])?
+    /// The lines of the repeated batch, which must stay in memory until the caller has read them.
+    private var handedLines: [UInt8] = []
 
     init(_ link: LinkClient) { self.link = link }
 
@@ -98,17 +99,17 @@ final class RepeatingInlet: StageInlet {
     }
 
     func receive() throws -> LinkClient.Arrival? {
-        if let batch = again {
-            again = nil
-            handed = batch.lines
-            return handed.withUnsafeBytes {
+        if let batch = batchToRepeat {
+            batchToRepeat = nil
+            handedLines = batch.lines
+            return handedLines.withUnsafeBytes {
                 .batch(first: batch.first, count: batch.count, now: batch.now, lines: UnsafeRawBufferPointer($0))
             }
         }
         let arrival = try link.receive()
         if case .batch(let first, let count, let now, let lines) = arrival {
             batches += 1
-            if batches % 7 == 0 { again = (first, count, now, Array(lines)) }
+            if batches % 7 == 0 { batchToRepeat = (first, count, now, Array(lines)) }
         }
         return arrival
     }

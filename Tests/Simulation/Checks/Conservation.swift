@@ -87,7 +87,8 @@ struct Conservation {
         checkRepeats(transports.tally)
     }
 
-    /// An outcome must say that a push may repeat if and only if the push was sent again without a recorded answer.
+    /// An outcome must say that a push may repeat if the push was sent again without a recorded answer. If the tally is
+    /// exact, no other outcome may say so, unless the push's transport said so.
     private mutating func checkRepeats(_ tally: RepeatTally) {
         var receipts: [Delivery.ID: Set<String>] = [:]
         for event in outcomes {
@@ -176,7 +177,10 @@ struct Conservation {
     }
 
     /// Each push must have an outcome or an attempt at every device of its user, except at devices that were retired,
-    /// and none at other devices. If the user has no device, the push must have an outcome without a device.
+    /// and none at other devices. If the user has no device, the push must have an outcome without a device. A redriven
+    /// push has only the device that its command names.
+    ///
+    /// - Parameter expected: Each push with one of its devices, as in ``Event/place``.
     private mutating func checkArrivals(_ expected: [String]) {
         let places = outcomes.filter { $0.type == "outcome" || $0.type == "attempt" }.map(\.place)
         let retired = Set(outcomes.filter { $0.type == "device.retired" }.map { "\($0.user) \($0.device ?? "")" })

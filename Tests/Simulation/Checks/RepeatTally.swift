@@ -6,10 +6,12 @@ struct RepeatTally: Sendable {
     private var sendings: [Delivery.ID: Set<String>] = [:]
     private var repeated: Set<Delivery.ID> = []
     private var doubted: Set<Delivery.ID> = []
-    /// Whether only the outcomes of pushes that were sent twice may say that the push may repeat.
+    /// False if some recorded outcomes may say without cause that the push may repeat. If true, each such push was sent
+    /// twice, or its transport said so.
     var isExact = true
 
     mutating func noteSending(of id: Delivery.ID, _ receipt: String) { sendings[id, default: []].insert(receipt) }
+    /// Notes that a push was sent again by another process or over another transport.
     mutating func noteRepeat(of id: Delivery.ID) { repeated.insert(id) }
     /// Notes that the transport itself said that the push may repeat.
     mutating func noteDoubt(of id: Delivery.ID) { doubted.insert(id) }

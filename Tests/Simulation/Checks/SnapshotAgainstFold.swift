@@ -5,9 +5,10 @@ import TestSupport
 
 @testable import PipelineRuntime
 
-/// Compares the state of a running stage with the state that ``SnapshotMaker`` builds from the logs.
+/// A stage's loop that gives the state of the running stage, and the state that ``SnapshotMaker`` builds from the logs.
+/// Both states must be equal.
 protocol FoldableWork {
-    /// Both states in snapshot form; nil while the stage is working, or if the upstream's log cannot be read.
+    /// Both states in snapshot form; nil while the stage has unfinished work, or if the upstream's log cannot be read.
     func states() throws -> (live: [UInt8], folded: [UInt8])?
 }
 

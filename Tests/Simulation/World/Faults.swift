@@ -3,7 +3,7 @@ import Synchronization
 /// A fault that a simulation causes.
 enum Fault: String, CaseIterable, Sendable {
     case processKilled = "process killed between turns"
-    case killedInACall = "process killed inside a call"
+    case killedInACall = "process killed inside a system call"
     case outputsCut = "process ended in the middle of an event's or a wake's outputs"
     case stopped = "process stopped and started"
     case powerCut = "power cut"
@@ -13,7 +13,7 @@ enum Fault: String, CaseIterable, Sendable {
     case writeFailed = "write failed"
     case syncFailed = "sync failed"
     case shortWrite = "short write"
-    case interrupted = "call interrupted"
+    case interrupted = "system call interrupted"
     case connectionLost = "connection lost"
     case messagesLost = "messages lost with a connection"
     case frameCut = "frame cut"
@@ -30,7 +30,7 @@ enum Fault: String, CaseIterable, Sendable {
     case snapshotForeign = "snapshot of another log"
     case pushRepeated = "push sent again"
     case pushLate = "push still in flight when its window ended"
-    case lateAnswered = "push in flight answered without a query"
+    case lateAnswered = "push in flight answered without a status query"
     case lateRepeated = "push in flight sent again by another process or transport"
     case pushDeferred = "push deferred by its transport"
     case appStopped = "app refused by its transport"

@@ -11,13 +11,14 @@ struct ProducerLoad {
     private var random: Seeded
     private let name: String
     private static let users = 3
-    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+    /// The members that name the container and its environment.
+    private static let container = #""container":"iCloud.com.example.Notes","environment":"development""#
 
     init(_ name: String, seed: UInt64, length: Int) {
         self.name = name
         random = Seeded(seed)
         for user in 0..<ProducerLoad.users {
-            device(user)
+            registerDevice(user)
             subscribe(user)
         }
         for _ in 0..<length { addRandomLine() }
@@ -26,7 +27,9 @@ struct ProducerLoad {
     /// The database of each subscription, by user and subscription ID.
     private var databases: [String: String] = [:]
 
-    private static func line(_ type: String, _ rest: String) -> String { #"{"type":"\#(type)",\#(place),\#(rest)}"# }
+    private static func line(_ type: String, _ rest: String) -> String {
+        #"{"type":"\#(type)",\#(container),\#(rest)}"#
+    }
 
     private mutating func add(_ type: String, _ rest: String) {
         lines.append(ProducerLoad.line(type, rest))
@@ -54,13 +57,13 @@ struct ProducerLoad {
     private mutating func addRandomLine() {
         let user = random.below(ProducerLoad.users)
         switch random.below(24) {
-        case 0: device(user)
+        case 0: registerDevice(user)
         case 1: add("device.unregister", #""user":"\#(self.user(user))","device":"d\#(random.below(3))""#)
         case 2: subscribe(user)
         case 3: unsubscribe(user)
         case 4...6: add("record.delete", recordMembers(user, ""))
         case 7: addRefusedLine()
-        case 8: badge(user)
+        case 8: setBadge(user)
         case 9: redrive(user)
         default: add("record.save", recordMembers(user, #","fields":{\#(fields())}"#))
         }
@@ -73,7 +76,7 @@ struct ProducerLoad {
         refusedLines.insert(lines.count)
     }
 
-    private mutating func device(_ number: Int) {
+    private mutating func registerDevice(_ number: Int) {
         let transport = random.one(of: ["apns", "apns", "courier", "pigeon"])
         let device = "d\(random.below(3))"
         add(
@@ -85,15 +88,15 @@ struct ProducerLoad {
     /// Redrives a push that was never in a log.
     private mutating func redrive(_ number: Int) {
         let collapse = random.one(of: ["", #","apns-collapse-id":"c0""#])
-        let (name, position) = (user(number), 1 + random.below(100))
+        let (user, position) = (self.user(number), 1 + random.below(100))
         add(
             "push.redrive",
-            #""user":"\#(name)","device":"d\#(random.below(3))","redriveOf":{"log":"pushes","sequence":\#(position)},"#
-                + #""push":{"type":"push","notificationID":"old \#(position)",\#(ProducerLoad.place),"user":"\#(name)","#
+            #""user":"\#(user)","device":"d\#(random.below(3))","redriveOf":{"log":"pushes","sequence":\#(position)},"#
+                + #""push":{"type":"push","notificationID":"old \#(position)",\#(ProducerLoad.container),"user":"\#(user)","#
                 + #""headers":{"apns-push-type":"alert"\#(collapse)},"payload":{"aps":{"alert":"Old"}},"causes":[]}"#)
     }
 
-    private mutating func badge(_ number: Int) {
+    private mutating func setBadge(_ number: Int) {
         let topic = random.one(of: ["", #","topic":"com.example.Notes""#, #","topic":"com.example.Other""#])
         add("badge.set", #""user":"\#(user(number))"\#(topic),"badge":\#(random.below(3))"#)
     }

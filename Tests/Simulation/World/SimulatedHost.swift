@@ -10,7 +10,6 @@ import ZeroMQ
 final class SimulatedHost {
     let stage: PipelineStage
     private(set) var process: SimulatedProcess
-    private(set) var restarts = 0
     private unowned let world: World
     private var running: RunningHost?
     private var startAt = Duration.zero
@@ -21,7 +20,7 @@ final class SimulatedHost {
         var host: StageHost
         var work: any HostWork
         var dispatcher: TransportDispatcher
-        var sockets: HostEnds
+        var sockets: SimulatedHostSockets
     }
 
     init(_ stage: PipelineStage, in world: World) {
@@ -53,20 +52,19 @@ final class SimulatedHost {
     private func startIfDue() {
         guard startAt <= world.time.elapsed else { return }
         process = SimulatedProcess(world.disk, world.time)
-        restarts += 1
         do { running = try start() } catch { fail(error) }
         if process.isDead { dieInACall() }
     }
 
     private func start() throws -> RunningHost {
         var surroundings = HostSurroundings(registry: world.registry, context: world.context)
-        (surroundings.time, surroundings.calls) = (world.time.host, process.calls)
+        (surroundings.time, surroundings.calls) = (world.time.hostTime, process.calls)
         surroundings.time.boot = { [boot] in boot }
         surroundings.partBytes = world.partBytes
         let host = try StageHost(stage, of: world.file, in: surroundings)
         let routes = stage.kind == "deliver" ? world.transports.routes(of: process) : [:]
-        let dispatcher = TransportDispatcher(routes: routes, monotonicNow: world.time.host.monotonicNow)
-        let sockets = HostEnds(host.plan, world)
+        let dispatcher = TransportDispatcher(routes: routes, monotonicNow: world.time.hostTime.monotonicNow)
+        let sockets = SimulatedHostSockets(host.plan, world)
         guard let work = try host.work(over: sockets, dispatcher) else {
             throw SimulationError("no stage \(stage.kind)")
         }
@@ -124,7 +122,7 @@ final class SimulatedHost {
 }
 
 /// The sockets of a host from its start to its end.
-final class HostEnds: HostConnections {
+final class SimulatedHostSockets: HostConnections {
     private let plan: HostPlan
     private unowned let world: World
     private var server: SimulatedRouter?

@@ -66,7 +66,7 @@ final class SimulatedNetwork {
         lose(&dealer.inbox, of: connection)
     }
 
-    /// Loses messages in flight, except the first few.
+    /// Loses messages of the connection that have not arrived yet. A random number of the first ones still arrive.
     private func lose(_ inbox: inout [Message], of connection: SimulatedConnection) {
         let inFlight = inbox.indices.filter { inbox[$0].connection === connection && inbox[$0].due > time.elapsed }
         let lost = inFlight.dropFirst(random.below(inFlight.count + 1))

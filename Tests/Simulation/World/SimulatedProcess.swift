@@ -52,7 +52,7 @@ final class SimulatedProcess: Sendable {
 
     func dieInACall(after calls: Int) { state.withLock { $0.callsToLive = calls } }
 
-    /// Runs the work that is due in the log's queues.
+    /// Runs the work that is due in the queues of the process's logs.
     func runQueues() {
         while let work = next(where: { [time] in $0.due <= time.elapsed }) { work.body() }
     }
@@ -92,16 +92,17 @@ final class SimulatedProcess: Sendable {
         switch verdict(disk.failureOfWrite()) {
         case .pass: return pwritev(file, parts, count, offset)
         case .fail(let code): return failed(code)
-        case .partly: return pwrite(file, parts, count, offset, disk.part(of: bytes))
+        case .partly: return writePart(file, parts, count, offset, disk.part(of: bytes))
         case .die:
-            _ = pwrite(file, parts, count, offset, disk.part(of: bytes))
+            _ = writePart(file, parts, count, offset, disk.part(of: bytes))
             return failed(EIO)
         }
     }
 
-    private func pwrite(_ file: CInt, _ parts: UnsafePointer<iovec>, _ count: CInt, _ offset: off_t, _ bytes: Int)
-        -> Int
-    {
+    /// Writes only the first `bytes` bytes of the parts.
+    private func writePart(
+        _ file: CInt, _ parts: UnsafePointer<iovec>, _ count: CInt, _ offset: off_t, _ bytes: Int
+    ) -> Int {
         var left = bytes
         var shorter: [iovec] = []
         for index in 0..<Int(count) where left > 0 {

@@ -10,8 +10,6 @@ final class SimulatedProducer {
     private var socket: SimulatedDealer
     private var producer: Producer
     private var sent = 0
-    /// The highest number of a line that the door has accepted or refused; 0 if there is none.
-    private(set) var answered: UInt64 = 0
 
     init(_ name: String, _ load: ProducerLoad, in world: World) throws {
         self.name = name
@@ -30,7 +28,7 @@ final class SimulatedProducer {
             socket,
             try Producer(
                 socket, endpoint: door, name: name, secret: "the secret of producer \(name)",
-                monotonicNow: world.time.host.monotonicNow)
+                monotonicNow: world.time.hostTime.monotonicNow)
         )
     }
 
@@ -39,7 +37,6 @@ final class SimulatedProducer {
     }
 
     private func check(_ answer: Producer.Answer) {
-        answered = max(answered, answer.through)
         for refusal in answer.refusals where !load.refusedLines.contains(Int(refusal.line)) {
             world.problems.append("\(name): line \(refusal.line) was refused: \(refusal.reason)")
         }

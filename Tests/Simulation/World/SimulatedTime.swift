@@ -2,7 +2,8 @@ import PipelineRuntime
 import Synchronization
 import Time
 
-/// A clock that the simulation moves. The wall clock may be set; the steady clock only moves forward.
+/// A clock that the simulation moves. A fault may set the wall clock forward or back. The monotonic clock only moves
+/// forward.
 final class SimulatedTime: Sendable {
     private struct State {
         var elapsed = Duration.zero
@@ -24,5 +25,5 @@ final class SimulatedTime: Sendable {
 
     func setWall(by shift: Duration) { state.withLock { $0.wall = $0.wall.advanced(by: shift) } }
 
-    var host: HostTime { HostTime(wall: { self.wall }, monotonicNow: { self.start + self.elapsed }) }
+    var hostTime: HostTime { HostTime(wall: { self.wall }, monotonicNow: { self.start + self.elapsed }) }
 }

@@ -16,8 +16,8 @@ final class SimulatedTransports: Sendable {
         /// Whether the first answer said that these pushes are still in flight. Their final answer comes at ``due``.
         var isInFlight = false
         /// Whether the window is a status query, or a push that the transport already has. It then takes no room.
-        var isJoined = false
-        var takesRoom: Bool { !isInFlight && !isJoined }
+        var transportHasPush = false
+        var takesRoom: Bool { !isInFlight && !transportHasPush }
     }
 
     /// A transport in one process, from its start to its end.
@@ -37,8 +37,8 @@ final class SimulatedTransports: Sendable {
         /// Pushes that got their final answer without a query, with their transport.
         var answeredWithoutQuery: [Delivery.ID: Instance] = [:]
         var tally = RepeatTally()
-        /// How many times pushes were sent.
-        var timesSent = 0
+        /// How many pushes, notices and status queries the transports got.
+        var deliveryCount = 0
         /// The numbers of the running transports, in the order of their first push.
         var instances: [Instance: Int] = [:]
         var instancesSeen = 0
@@ -86,7 +86,7 @@ final class SimulatedTransports: Sendable {
         return tally
     }
 
-    func losePower() {
+    func notePowerFailure() {
         state.withLock { state in
             state.isLogComplete = false
             state.tally.isExact = false
@@ -117,11 +117,11 @@ final class SimulatedTransports: Sendable {
             if unanswered > 0, instance.transport == Self.backend {
                 state.problems.append("\(instance.transport) got a second batch before it answered the first")
             }
-            let isJoined = deliveries.map {
+            let transportHasPush = deliveries.map {
                 instance.transport != Self.backend && ($0.isStatusQuery || state.has($0.id, instance))
             }
             let pushes = deliveries.map { ($0, note($0, instance, &state)) }
-            let new = isJoined.count { !$0 }
+            let new = transportHasPush.count { !$0 }
             if new > 0, unanswered + new > inFlightMax {
                 state.problems.append(
                     "\(instance.transport) has \(unanswered + new) pushes at once, more than \(inFlightMax)")
@@ -130,10 +130,11 @@ final class SimulatedTransports: Sendable {
                 return state.windows.append(
                     Window(instance: instance, due: due(instance.transport, &state), pushes: pushes))
             }
-            for (push, isJoined) in zip(pushes, isJoined) {
+            for (push, transportHasPush) in zip(pushes, transportHasPush) {
                 state.windows.append(
-                    Window(instance: instance, due: due(instance.transport, &state), pushes: [push], isJoined: isJoined)
-                )
+                    Window(
+                        instance: instance, due: due(instance.transport, &state), pushes: [push],
+                        transportHasPush: transportHasPush))
             }
         }
     }
@@ -146,12 +147,12 @@ final class SimulatedTransports: Sendable {
 
     /// - Returns: The receipt for the push's answers.
     private func note(_ delivery: Delivery, _ instance: Instance, _ state: inout State) -> String {
-        state.timesSent += 1
-        let receipt = "receipt \(state.timesSent)"
+        state.deliveryCount += 1
+        let receipt = "receipt \(state.deliveryCount)"
         let inFlight = state.inFlight.removeValue(forKey: delivery.id)
         let answeredWithoutQuery = state.answeredWithoutQuery[delivery.id]
-        // This also counts if the same transport gets the push again, because the push may have arrived before its
-        // answer was recorded. A status query does not count, because it sends nothing.
+        // A repeat over the same transport counts, too, because the push may have arrived before its answer was
+        // recorded. A status query sends nothing. A transport that has given its final answer sends nothing either.
         if answeredWithoutQuery != instance, !delivery.isStatusQuery {
             state.tally.noteSending(of: delivery.id, receipt)
         }
@@ -162,17 +163,18 @@ final class SimulatedTransports: Sendable {
         if let earlier = state.sent[delivery.id] {
             faults.note(.pushRepeated)
             if earlier != id { state.problems.append("\(delivery.id) was sent as \(earlier) and then as \(id)") }
-            // A push that was answered as in flight no longer takes room. Its final answer may be lost with its
-            // process.
-            if answeredWithoutQuery == nil { noteRepeat(of: delivery.id, instance, &state) }
+            // A push whose final answer came without a query is not checked: it took no room when it was answered, and
+            // the answer may be lost with its process.
+            if answeredWithoutQuery == nil { checkRepeat(of: delivery.id, instance, &state) }
         }
         state.sent[delivery.id] = id
         state.senders[delivery.id] = state.number(of: instance)
         return receipt
     }
 
-    /// Checks that crashes repeat only pushes that a transport had in flight. Deferred pushes are sent again anyway.
-    private func noteRepeat(of id: Delivery.ID, _ instance: Instance, _ state: inout State) {
+    /// Counts a push that is sent again without a recorded outcome. Checks that a crash repeats at most as many pushes
+    /// of a transport as it can have in flight. Deferred pushes do not count, because they are always sent again.
+    private func checkRepeat(of id: Delivery.ID, _ instance: Instance, _ state: inout State) {
         guard state.isLogComplete, instance.transport != Self.backend,
             ![.deferred, .stopped].contains(state.lastAnswers[id]?.outcome)
         else { return }
@@ -180,10 +182,11 @@ final class SimulatedTransports: Sendable {
         state.repeats[sender, default: 0] += 1
         guard state.repeats[sender] == inFlightMax + 1 else { return }
         state.problems.append(
-            "more than \(inFlightMax) pushes that \(instance.transport) had in flight were sent again after a crash")
+            "more than \(inFlightMax) pushes of one transport were sent again after a crash, the last by "
+                + instance.transport)
     }
 
-    /// Gives the answers that are due to a process's dispatcher.
+    /// Gives a process's dispatcher the answers that are due.
     func giveAnswers(of process: SimulatedProcess, to dispatcher: TransportDispatcher) {
         let answers = state.withLock { state in
             var answers: [(transport: String, answers: [TransportAnswer])] = []

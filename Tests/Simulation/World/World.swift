@@ -24,13 +24,13 @@ final class World {
     var problems: [String] = []
     private(set) var hosts: [SimulatedHost] = []
     private(set) var producers: [SimulatedProducer] = []
-    /// How many bytes of a step's outputs a host appends at once.
+    /// How many bytes of the outputs of one event or wake a host appends at once.
     let partBytes: Int
     private let mayLosePower: Bool
     private var faultRarity = 1
     private var steps = 0
     /// How many states were compared with the logs, by stage.
-    private(set) var folds: [String: Int] = [:]
+    private(set) var comparedStates: [String: Int] = [:]
 
     init(seed: UInt64, context: HostContext, canary: Canary? = nil) throws {
         Cost.spend(.worlds)
@@ -86,10 +86,10 @@ final class World {
     /// - Returns: The problems.
     func run() throws -> [String] {
         faultRarity = random.one(of: [1, 2, 4])
-        var steps = 0
-        while !producers.allSatisfy(\.isDone) || steps < 150, steps < 600, problems.isEmpty {
+        var faultySteps = 0
+        while !producers.allSatisfy(\.isDone) || faultySteps < 150, faultySteps < 600, problems.isEmpty {
             try step(withFaults: true)
-            steps += 1
+            faultySteps += 1
         }
         stopFaults()
         try drain()
@@ -118,7 +118,7 @@ final class World {
     /// Checks that a snapshot from the logs equals a snapshot of the stage's state.
     private func compareWithFolds() {
         for host in hosts where canary == nil {
-            let difference = host.differenceFromFold { folds[host.stage.name, default: 0] += 1 }
+            let difference = host.differenceFromFold { comparedStates[host.stage.name, default: 0] += 1 }
             if let difference { problems.append("\(host.stage.name): the logs lead to \(difference)") }
         }
     }
@@ -147,7 +147,7 @@ final class World {
     /// Cuts the power of one stage's machine, or of all stages.
     private func cutPower() throws {
         faults.note(.powerCut)
-        transports.losePower()
+        transports.notePowerFailure()
         for host in random.isOneIn(2) ? hosts : [random.one(of: hosts)] {
             host.losePower()
             try disk.losePower(under: folder.path + "/logs/" + host.stage.logName)
@@ -179,7 +179,7 @@ final class World {
             try step(withFaults: false)
             time.pass(.milliseconds(20))
             for producer in producers where !producer.isDone { try producer.sendLines(10) }
-            quiet = positions == last && isWorking ? quiet + (time.elapsed - before) : .zero
+            quiet = positions == last && isIdle ? quiet + (time.elapsed - before) : .zero
             last = positions
             guard quiet > .seconds(5) else { continue }
             if try pendingPushes == 0 { return }
@@ -214,5 +214,5 @@ final class World {
 
     private var positions: [UInt64?] { hosts.map { $0.log?.lastSequence } }
 
-    private var isWorking: Bool { producers.allSatisfy(\.isDone) && hosts.allSatisfy { $0.isUp && $0.isIdle } }
+    private var isIdle: Bool { producers.allSatisfy(\.isDone) && hosts.allSatisfy { $0.isUp && $0.isIdle } }
 }

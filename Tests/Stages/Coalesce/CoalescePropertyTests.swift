@@ -9,7 +9,7 @@ import Testing
     static let seeds = UInt64(1)...60
 
     @Test(arguments: seeds)
-    func `puts each match into one notification or coalesced event and reports it once`(seed: UInt64) throws {
+    func `ends each match in one notification or coalesced event, and lists each change once`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
         var ended: [Int] = []
         var reported: [Int] = []
@@ -23,7 +23,9 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `gives notifications of the newest matches, in order and within the maximum delay`(seed: UInt64) throws {
+    func `gives notifications of the newest matches, in order and within the policy's longest delay`(
+        seed: UInt64
+    ) throws {
         let stream = Stream(seed: seed)
         let output = try stream.outputs()
         #expect(output.times == output.times.sorted(), "seed \(seed)")
@@ -52,7 +54,7 @@ import Testing
         #expect(try stream.outputs().lines == stream.outputs(joinedWithNext: joined).lines, "seed \(seed)")
     }
 
-    @Test func `covers every policy, replacements, waits and limits`() throws {
+    @Test func `together with the other streams covers every policy, replacements and limits`() throws {
         var seen: Set<String> = []
         for seed in Self.seeds {
             let stream = Stream(seed: seed)
@@ -70,7 +72,7 @@ import Testing
     }
 }
 
-/// A random stream of matches for a few users, and the expected result. Each match is for a change of its own.
+/// A random stream of matches for two users, and the expected result. Each match is for a change of its own.
 private struct Stream {
     var matches: [SampleMatch] = []
     var times: [Int64] = []
@@ -118,6 +120,7 @@ private struct Stream {
     private struct ModelNotification {
         var key: String
         var user: String
+        /// The indices of the matches that the notification stands for.
         var members: [Int]
         var since: Int64
         var due: Int64
@@ -181,7 +184,10 @@ private struct Stream {
             }
         }
 
-        /// Makes notifications above the limit due now, so that they leave before anything else happens.
+        /// Applies the limit per user. The notifications that must leave become due now, so they leave before anything
+        /// else happens.
+        ///
+        /// - Returns: Whether the new notification may be held.
         private mutating func makeRoom(for user: String, _ now: Int64) -> Bool {
             let places = held.indices.filter { held[$0].user == user }
             guard places.count >= stream.settings.pendingPerUser else { return true }

@@ -5,7 +5,7 @@ import Time
 @testable import Coalesce
 
 @Suite struct `Coalesce settings` {
-    @Test func `have defaults: policy latest, one second, a hundred pending notifications per user`() throws {
+    @Test func `have defaults: policy latest, window one second, a hundred pending notifications per user`() throws {
         let settings = try read("")
         #expect(settings.policy.kind == "latest")
         #expect((settings.window, settings.maximumDelay) == (.seconds(1), .seconds(10)))
@@ -39,7 +39,9 @@ import Time
         ("pendingPerUser: 0", "pipeline.yaml:1:17: pendingPerUser: must be between 1 and 1000000000, is 0"),
         ("pendingPerUsr: 5", #"pipeline.yaml:1:1: pendingPerUsr: unknown key; did you mean "pendingPerUser"?"#),
     ])
-    func `are rejected with position, key and the nearest word`(_ text: String, _ error: String) throws {
+    func `that are invalid are rejected with position and key, and with the nearest word for a misspelled one`(
+        _ text: String, _ error: String
+    ) throws {
         let found = try refusal(text) ?? "accepted"
         #expect(found.hasPrefix(error), "\(found)")
     }

@@ -65,7 +65,7 @@ struct CoalesceSnapshotTests {
         }
     }
 
-    @Test func `a notification held under one policy leaves at its time under another policy`() throws {
+    @Test func `a held notification keeps its deadline under another policy, until a newer one replaces it`() throws {
         let history = [Run.Arrival(SampleMatch.collapsing("c").line, at: 0)]
         let debounced = try Self.run(history)
         for policy in ["latest", "none"] {
@@ -106,7 +106,7 @@ struct CoalesceSnapshotTests {
         let run = try Self.run(history, policy: policy)
         let report = try run.damageReport(fresh: { try Self.fresh(policy, pendingPerUser: 1) }, then: history)
         #expect(report.prefixesAccepted == 0)
-        #expect(report.changesRefused > 0)
+        #expect(report.changedBytesRefused > 0)
     }
 
     @Test func `the state has one line per notification, in the order in which they leave`() throws {

@@ -50,7 +50,7 @@ private func timeline(
         #expect(seen.causes == [[1], [2], [3], [4]])
     }
 
-    @Test func `is not delayed by a stream of newer notifications`() throws {
+    @Test func `releases a notification in each window while newer notifications keep coming`() throws {
         let seen = try timeline("aaaaaaaaaaaa", policy: "latest", maximumDelay: 3)
         #expect(seen.line == "a--a--a--a--a")
         #expect(seen.causes == [[1], [2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]])
@@ -64,6 +64,7 @@ private func timeline(
 
     @Test func `holds nothing if the window is zero`() throws {
         let seen = try timeline("aaa", policy: "latest", window: 0)
+        #expect(seen.line == "aaa")
         #expect(seen.causes == [[1], [2], [3]])
     }
 
@@ -76,7 +77,7 @@ private func timeline(
         #expect(output.times == [0, 0, 100])
     }
 
-    @Test func `keeps the origin of the first notification, but drops it if devices differ`() throws {
+    @Test func `keeps the origin of a single match, and drops the origin of matches from different devices`() throws {
         var matches = (1...3).map { SampleMatch.collapsing("a", change: $0) }
         matches[2].device = "alice-phone"
         let output = try outputs(of: matches.map { Arrival(time: 0, line: $0.line) }, policy: "latest")
@@ -162,8 +163,9 @@ private func timeline(
     }
 
     @Test func `list a change once if two subscriptions matched it`() throws {
-        let match = SampleMatch.collapsing("a", change: 5)
-        #expect(try lines(of: [match, match]).last == match.notification(causes: [5]))
+        var other = SampleMatch.collapsing("a", change: 5)
+        other.subscription = "other"
+        #expect(try lines(of: [.collapsing("a", change: 5), other]).last == other.notification(causes: [5]))
     }
 
     @Test func `leave at once when they reach the limit of changes`() throws {
@@ -197,8 +199,9 @@ private func timeline(
     }
 
     @Test(arguments: [\SampleMatch.user, \.container, \.environment, \.database, \.subscription])
-    func `silent matches in different scopes stay apart`(member: WritableKeyPath<SampleMatch, String> & Sendable) throws
-    {
+    func `silent matches of different users, containers, environments, databases or subscriptions stay apart`(
+        member: WritableKeyPath<SampleMatch, String> & Sendable
+    ) throws {
         var other = SampleMatch(change: 2)
         other[keyPath: member] = "other"
         #expect(try lines(of: [SampleMatch(), other]).count == 2)
@@ -230,7 +233,7 @@ private func timeline(
     }
 
     @Test(arguments: [[nil, "mac"], ["mac", nil], ["mac", "phone"], ["mac", "phone", "mac"]] as [[String?]])
-    func `is dropped if two changes differ`(devices: [String?]) throws {
+    func `is dropped if the origins of two changes differ`(devices: [String?]) throws {
         let matches = devices.enumerated().map { index, device in
             var match = SampleMatch.collapsing("a", change: index + 1)
             match.device = device
@@ -271,7 +274,7 @@ private func lines(of matches: [SampleMatch]) throws -> [String] {
 }
 
 @Suite struct `The order of members` {
-    /// The members are sorted, as if a plugin before coalesce had written the event by
+    /// The member `type` comes last. A plugin before coalesce may write members in any order, for example by
     /// `json.dumps(event, sort_keys=True)`.
     @Test(arguments: ["latest", "debounce", "none"]) func `does not matter`(policy: String) throws {
         let letters = Array("abaacab")

@@ -10,7 +10,7 @@ struct Arrival {
     var line: String
 }
 
-/// The lines that a stage wrote, with their times, and its rejections.
+/// The lines that a stage wrote, with their times, and the codes of its rejections.
 struct StageOutput: Equatable {
     var lines: [String] = []
     var times: [Int64] = []

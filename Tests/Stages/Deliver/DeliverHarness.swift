@@ -5,12 +5,13 @@ import Time
 
 @testable import Deliver
 
-/// A test harness for the deliver stage. Events, deliveries and outcomes are text.
+/// A test harness for the deliver stage. The events that it feeds and the events that the stage writes are text.
 struct DeliverHarness {
     var stage: DeliverStage
     private(set) var deliveries: [Delivery] = []
-    /// The answers that the stage gave itself to deliveries that it withdrew.
+    /// The stage's own answers to deliveries that it withdrew.
     private(set) var withdrawals: [TransportAnswer] = []
+    /// All events that the stage wrote to the outcomes log since the last ``takeSummary()``.
     private(set) var outcomes: [String] = []
     private(set) var rejections: [Rejection] = []
     /// The messages to the operator.

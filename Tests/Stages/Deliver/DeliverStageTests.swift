@@ -137,7 +137,7 @@ import Time
         #expect(try harness.takeSummary() == summary)
     }
 
-    @Test func `the outcome of a device that needs no transport follows the outcome of the device before it`() throws {
+    @Test func `an outcome that needs no answer of a transport follows the outcome of the device before it`() throws {
         var harness = try DeliverHarness()
         try harness.feed(
             register("a", transport: "pigeon"), register("mac"), register("mouse", transport: "pigeon"),

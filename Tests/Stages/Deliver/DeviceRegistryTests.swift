@@ -32,7 +32,7 @@ import Testing
         #expect(harness.deliveries.map(\.id) == [.init(push: 4, device: "mac"), .init(push: 5, device: "phone")])
     }
 
-    @Test func `unregistering the former owner of a token does not remove the token`() throws {
+    @Test func `after the former owner of a token is unregistered, a third owner still replaces the second`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("phone", token: "one"), register("phone", of: "_bob", token: "one"))
         try harness.feed(unregister("phone"), register("phone", of: "_carol", token: "one"), push(to: "_bob"))

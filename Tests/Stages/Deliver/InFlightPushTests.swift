@@ -60,7 +60,7 @@ import Time
         #expect(harness.stage.pending.count == 1)
     }
 
-    @Test func `a push in flight is only queried after a newer push was accepted`() throws {
+    @Test func `after a newer push was accepted, a push in flight is queried and not sent again`() throws {
         var harness = try harness()
         try harness.feed(push())
         harness.answer(TransportAnswer(try #require(harness.takeDeliveries().first).id, .accepted, status: 200))

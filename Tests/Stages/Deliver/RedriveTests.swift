@@ -109,7 +109,9 @@ import Time
             "push.headers.apns-id"
         ),
     ])
-    func `an invalid redrive becomes a dead letter with its path`(event: String, code: String, path: String) throws {
+    func `an invalid redrive becomes a dead letter with code and path`(
+        event: String, code: String, path: String
+    ) throws {
         var harness = try harness()
         try harness.feed(event)
         #expect(harness.rejections.map(\.code) == [code] && harness.rejections.map(\.path) == [path])

@@ -10,7 +10,8 @@ import Time
 
     private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
 
-    /// A harness whose only device was retired at second 6, and the notice about that device.
+    /// A harness at second 6 whose only device was retired a microsecond after second 5, and the notice about that
+    /// device.
     private func harness(_ settings: String = "") throws -> (DeliverHarness, Delivery) {
         var harness = try DeliverHarness(settings: Self.settings + settings)
         harness.advance(to: 5)
@@ -151,7 +152,7 @@ import Time
         try InputEvent.read(line, sequence: 1) { DeliverStage.answer(recordedIn: $0) }
     }
 
-    @Test func `a transport with the name retired is an error in the file`() throws {
+    @Test func `a transport named retired is an error if the file also has the setting retired`() throws {
         let text = "transports: {retired: {use: file}}\nretired: {url: x}"
         let reader = try SettingsReader(text: text, file: "p.yaml")
         let error = #expect(throws: PipelineFileError.self) { try reader.decode(DeliverSettings.self) }

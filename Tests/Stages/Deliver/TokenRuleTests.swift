@@ -40,14 +40,14 @@ import Testing
         #expect(harness.takeDeliveries().map(\.text).filter { $0.contains(#""token":"aa""#) }.count == 1)
     }
 
-    @Test func `a token is compared and sent in the form of the transport`() throws {
+    @Test func `a token is compared and sent in the form that its transport gives it`() throws {
         var harness = try harness()
         try harness.feed(register("mac", token: "AB"), register("pad", token: "ab"), push())
         let deliveries = harness.takeDeliveries()
         #expect(deliveries.map(\.id.device) == ["pad"] && deliveries[0].text.contains(#""token":"ab""#))
     }
 
-    @Test func `any token is accepted without token rules, or under tokens any as in earlier versions`() throws {
+    @Test func `any token is accepted without token rules, or with tokens: any as in earlier versions`() throws {
         var harness = try harness()
         try harness.feed(
             register("mac", transport: "hook", token: "NONE"), register("pad", transport: "lost", token: "NONE"))

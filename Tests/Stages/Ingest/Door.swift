@@ -4,7 +4,7 @@ import Time
 
 @testable import Ingest
 
-/// An ingest stage with a producer and a log.
+/// An ingest stage with its log, without a socket. A test sends commands to it, as a producer does.
 struct Door {
     var stage: IngestStage
     private(set) var log: [String] = []

@@ -65,7 +65,7 @@ struct IngestSnapshotTests {
         let then = (commands + [Example.delete(type: nil)]).map { Run.Arrival($0) }
         let report = try run.damageReport(fresh: fresh, then: then)
         #expect(report.prefixesAccepted == 0)
-        #expect(report.changesRefused > 0)
+        #expect(report.changedBytesRefused > 0)
     }
 
     @Test func `the state has one line per record`() throws {

@@ -2,7 +2,7 @@ import Ingest
 import PipelineKit
 import Testing
 
-/// A command for a shared record names its participants.
+/// One command can change a shared record in the shared databases of several participants.
 struct ParticipantTests {
     private static func save(_ participants: String, database: String = "shared", zoneOwner: String? = "_alice")
         -> String
@@ -12,7 +12,7 @@ struct ParticipantTests {
             + #""record":{"recordName":"n1","recordType":"Note","zoneID":{"zoneName":"Notes"\#(owner)},"fields":\#(Example.title)}}"#
     }
 
-    @Test func `each participant gets the change in the shared database`() throws {
+    @Test func `each participant gets the change in their own shared database`() throws {
         var door = try Door()
         let command = Self.save(#"["_bob","_carol"]"#)
         #expect(try door.send(command) == nil)

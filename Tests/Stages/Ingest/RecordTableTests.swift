@@ -8,7 +8,7 @@ struct RecordTableTests {
         RecordEntry(fingerprint: fingerprint, sequence: UInt64(sequence), zone: 0, type: 7)
     }
 
-    /// Fingerprints that are spread evenly, or that all belong to one part and nearly to one home.
+    /// Fingerprints that are spread evenly, or for which the search begins at one slot of one part.
     private static func fingerprints(_ count: Int, isCrowded: Bool, _ random: inout Seeded) -> [NameFingerprint] {
         (0..<count).map { _ in
             NameFingerprint(high: isCrowded ? random.next() >> 60 : random.next(), low: random.next() % 1_000)

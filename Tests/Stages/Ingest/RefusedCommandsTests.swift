@@ -16,7 +16,7 @@ struct RefusedCommandsTests {
     }
 
     static let place = Example.place
-    static let time = #" is not a time in RFC 3339 from 1970 to 9999, such as "2026-01-31T12:00:00.5Z""#
+    static let notATime = #" is not a time in RFC 3339 from 1970 to 9999, such as "2026-01-31T12:00:00.5Z""#
 
     static let commands = [
         Row("{}", "member.missing", at: "type", "type is required: add it"),
@@ -199,11 +199,11 @@ struct RefusedCommandsTests {
         Row(
             Example.delete(also: #","before":[]"#), "member.kind", at: "before",
             "a dictionary of fields is an object, not an array"),
-        Row(Example.save(also: #","time":"yesterday""#), "time.format", at: "time", #""yesterday""# + time),
-        Row(Example.save(also: #","time":1769860800"#), "time.format", at: "time", "a number" + time),
+        Row(Example.save(also: #","time":"yesterday""#), "time.format", at: "time", #""yesterday""# + notATime),
+        Row(Example.save(also: #","time":1769860800"#), "time.format", at: "time", "a number" + notATime),
         Row(
             Example.save(also: #","time":"2026-02-30T00:00:00Z""#), "time.format", at: "time",
-            #""2026-02-30T00:00:00Z""# + time),
+            #""2026-02-30T00:00:00Z""# + notATime),
     ]
 
     static let subscriptions = [

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Match
 
-/// The explanations of a line.
 extension Feed {
+    /// The explanations of a line of the changes log: one for each subscription of the subject.
     func explain(_ line: String, _ subject: ExplainedSubject = ExplainedSubject()) throws -> [Explanation] {
         try InputEvent.read(line, sequence: sequence + 1) { stage.explain($0, at: .epoch, for: subject) }
     }
 
-    /// The codes of the checks of the only subscription that fits.
+    /// The codes of the checks of the only saved subscription.
     func codes(_ line: String) throws -> [ExplanationCode] {
         let explanations = try explain(line)
         try #require(explanations.count == 1)
@@ -45,7 +45,7 @@ struct ExplainTests {
         #expect(explanation.text == #""s" of _a does not watch the change: stars > 3 is false: stars was 2"#)
     }
 
-    @Test func `the explanation includes words, system fields and alternatives`() throws {
+    @Test func `the explanation includes searches for words, system fields and both sides of OR`() throws {
         let query = Line.query(
             #""predicate":"self CONTAINS %@ AND recordID == 'n1' AND (stars > 3 OR stars == 2)","arguments":["hi"]"#)
         let feed = try feed(Line.save(query))
@@ -58,7 +58,7 @@ struct ExplainTests {
         #expect(failed.map(\.code) == [.clauseFalse, .clauseTrue, .conditionFalse])
     }
 
-    @Test func `the explanation distinguishes container, environment, database and owner`() throws {
+    @Test func `the explanation names the container, environment, database or owner that differs`() throws {
         let feed = try feed(Line.save(Line.query()))
         let other = #""container":"iCloud.d","environment":"development""#
         let production = #""container":"iCloud.c","environment":"production""#
@@ -68,16 +68,16 @@ struct ExplainTests {
         #expect(try feed.codes(Line.change(owner: "_b")) == [.ownerDiffers])
     }
 
-    @Test func `the explanation distinguishes zone, record type and reason`() throws {
-        let query = try feed(Line.save(Line.query(firesOn: #"["create"]"#)))
-        #expect(try query.codes(Line.change(zone: "Z"))[1] == .zoneDiffers)
-        #expect(try query.codes(Line.change(type: "Task"))[2] == .recordTypeDiffers)
-        #expect(try query.codes(Line.change("update"))[3] == .firesOnDiffers)
-        let database = try feed(Line.save(#""subscriptionType":"database""#))
-        #expect(try database.codes(Line.change())[1] == .zoneDefault)
-        #expect(try database.codes(Line.change(zone: "Z"))[1] == .zoneSame)
-        let never = try feed(Line.save(Line.query(#""predicate":"FALSEPREDICATE""#)))
-        #expect(try never.codes(Line.change()).last == .predicateNever)
+    @Test func `the explanation names the zone, record type, firesOn or predicate that excludes the change`() throws {
+        let queryFeed = try feed(Line.save(Line.query(firesOn: #"["create"]"#)))
+        #expect(try queryFeed.codes(Line.change(zone: "Z"))[1] == .zoneDiffers)
+        #expect(try queryFeed.codes(Line.change(type: "Task"))[2] == .recordTypeDiffers)
+        #expect(try queryFeed.codes(Line.change("update"))[3] == .firesOnDiffers)
+        let databaseFeed = try feed(Line.save(#""subscriptionType":"database""#))
+        #expect(try databaseFeed.codes(Line.change())[1] == .zoneDefault)
+        #expect(try databaseFeed.codes(Line.change(zone: "Z"))[1] == .zoneSame)
+        let neverFeed = try feed(Line.save(Line.query(#""predicate":"FALSEPREDICATE""#)))
+        #expect(try neverFeed.codes(Line.change()).last == .predicateNever)
     }
 
     @Test func `only changes are explained, and only for the subscriptions of the subject`() throws {

@@ -8,7 +8,7 @@ import Time
 
 /// If a change has very many matches, they are written in parts. The matches stay the same.
 @Suite struct FanOutTests {
-    private static let watchers = 300
+    private static let subscriptionCount = 300
 
     private static func subscription(_ number: Int, _ random: inout Seeded) -> String {
         let once = random.isOneIn(3) ? #","firesOnce":true"# : ""
@@ -25,31 +25,32 @@ import Time
         return Line.change(kind, database: "public", owner: nil, fields: fields)
     }
 
-    @Test func `matches that are written in parts of any size are the same`() throws {
+    @Test func `the matches are the same, whatever the size of the parts in which they are written`() throws {
         var random = Seeded(Seeded.ofThisRun)
-        var lines = (0..<Self.watchers).map { Self.subscription($0, &random) }
+        var lines = (0..<Self.subscriptionCount).map { Self.subscription($0, &random) }
         // Half of the subscriptions watch this change.
         lines.append(Line.change("create", database: "public", owner: nil, fields: #"{"topic":{"value":"t0"}}"#))
         for _ in 0..<12 { lines.append(Self.change(&random)) }
-        lines += (0..<20).map { _ in Self.subscription(random.below(Self.watchers), &random) }
+        lines += (0..<20).map { _ in Self.subscription(random.below(Self.subscriptionCount), &random) }
         for _ in 0..<6 { lines.append(Self.change(&random)) }
-        let (whole, once) = try Self.run(lines, partBytes: 1 << 30)
-        #expect(once == 0)
-        #expect(whole.count > Self.watchers)
+        let (whole, none) = try Self.run(lines, partBytes: 1 << 30)
+        #expect(none == 0, "each change fits in one part")
+        #expect(whole.count > Self.subscriptionCount)
         for partBytes in [1, 600, 5_000, 40_000] {
-            let (said, parts) = try Self.run(lines, partBytes: partBytes)
-            #expect(said == whole, "in parts of \(partBytes) bytes")
-            #expect(parts > 0)
+            let (written, continuations) = try Self.run(lines, partBytes: partBytes)
+            #expect(written == whole, "in parts of \(partBytes) bytes")
+            #expect(continuations > 0)
         }
     }
 
-    /// Feeds the lines. While a change is unfinished, empties the outbox and continues, as a host does. `parts` is the
-    /// number of continuations.
-    private static func run(_ lines: [String], partBytes: Int) throws -> (said: [String], parts: Int) {
+    /// Feeds the lines. While a change is unfinished, empties the outbox and continues, as a host does.
+    ///
+    /// - Returns: The events that the stage wrote, and how often it continued with a change.
+    private static func run(_ lines: [String], partBytes: Int) throws -> (written: [String], continuations: Int) {
         let log = LogIdentity(seed: "match tests", name: "matches")
         let context = StageContext(log: log, upstream: Feed.upstream, upstreamName: "changes")
         var clock = StageClock(try MatchStage(MatchSettings(), context: context))
-        var (said, parts) = ("", 0)
+        var (written, continuations) = ("", 0)
         var parser = JSONParser()
         var out = Outbox()
         out.partBytesMax = partBytes
@@ -59,25 +60,25 @@ import Time
                 let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
                 clock.begin(event, at: Instant(microseconds: Int64(index)), into: &out)
             }
-            // Parsing another text overwrites the parser's memory, so the stage must not read the event any more.
+            // Overwrites the parser's memory by parsing another text, because a stage must not need the event any more.
             _ = try Array("{}".utf8).withUnsafeBytes { try parser.parse($0).isObject }
             while clock.isUnfinished {
-                parts += 1
+                continuations += 1
                 #expect(out.count > 0)
-                said += String(decoding: out.lines, as: UTF8.self)
+                written += String(decoding: out.lines, as: UTF8.self)
                 out.removeEvents()
                 clock.proceed(into: &out)
             }
-            said += String(decoding: out.lines, as: UTF8.self)
+            written += String(decoding: out.lines, as: UTF8.self)
             out.removeEvents()
         }
-        return (said.split(separator: "\n").map(String.init), parts)
+        return (written.split(separator: "\n").map(String.init), continuations)
     }
 
     @Test func `a part of a change's matches is not much larger than its limit`() throws {
         var random = Seeded(3)
         var feed = try Feed()
-        for number in 0..<Self.watchers { _ = try feed.send(Self.subscription(number, &random)) }
+        for number in 0..<Self.subscriptionCount { _ = try feed.send(Self.subscription(number, &random)) }
         var clock = StageClock(feed.stage)
         var out = Outbox()
         out.partBytesMax = 10_000

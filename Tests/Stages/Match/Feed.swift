@@ -30,8 +30,8 @@ struct Feed: ~Copyable {
     var deadline: Instant? { clock.stage.deadline }
     var stage: MatchStage { clock.stage }
 
-    /// Feeds a line and returns the events that the stage wrote. The line's sequence is `skipped` + 1 after the
-    /// previous line.
+    /// Feeds a line and returns the events that the stage wrote. Between the previous line and this line, `skipped`
+    /// sequences are left out.
     mutating func send(_ line: String, at microseconds: Int64 = 0, skipping skipped: UInt64 = 0) throws -> [String] {
         sequence += skipped + 1
         var line = line
@@ -57,14 +57,14 @@ struct Feed: ~Copyable {
     /// The IDs of the subscriptions that a line's matches name.
     mutating func watchers(_ line: String) throws -> [String] {
         try send(line).filter { $0.hasPrefix("{\"type\":\"match\"") }.map { match in
-            let tail = match.components(after: "\"subscriptionID\":\"")
+            let tail = match.rest(after: "\"subscriptionID\":\"")
             return String(tail.prefix { $0 != "\"" })
         }
     }
 }
 
 extension String {
-    fileprivate func components(after mark: String) -> Substring {
+    fileprivate func rest(after mark: String) -> Substring {
         guard let range = firstRange(of: mark) else { return "" }
         return self[range.upperBound...]
     }
@@ -74,6 +74,9 @@ extension String {
 enum Line {
     static let place = #""container":"iCloud.c","environment":"development""#
 
+    /// A `subscription.save`.
+    ///
+    /// - Parameter body: The members of the subscription after its ID, as from ``query(_:more:firesOn:)``.
     static func save(
         _ body: String, id: String = "s", database: String = "private", user: String = "_a", place: String = Line.place
     ) -> String {
@@ -83,6 +86,11 @@ enum Line {
         """
     }
 
+    /// The members of a query subscription, for ``save(_:id:database:user:place:)``.
+    ///
+    /// - Parameters:
+    ///   - query: The members of `query` after the record type.
+    ///   - more: Further members of the subscription, after a comma.
     static func query(
         _ query: String = "", more: String = "", firesOn: String = #"["create","update","delete"]"#
     ) -> String {
@@ -92,10 +100,12 @@ enum Line {
         """
     }
 
+    /// A `subscription.delete`.
     static func remove(id: String = "s", database: String = "private", user: String = "_a") -> String {
         #"{"type":"subscription.delete",\#(place),"database":"\#(database)","user":"\#(user)","subscriptionID":"\#(id)"}"#
     }
 
+    /// A `record.save` or `record.delete`.
     static func change(
         _ change: String = "create", database: String = "private", owner: String? = "_a", type: String = "Note",
         zone: String? = nil, fields: String = "{}", place: String = Line.place

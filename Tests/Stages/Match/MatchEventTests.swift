@@ -4,7 +4,7 @@ import Testing
 @testable import Match
 
 struct MatchEventTests {
-    @Test func `a match contains the change, the user and the fields that the notification names`() throws {
+    @Test func `a match has the user, the record's name and type, and the fields that notificationInfo names`() throws {
         var feed = try Feed()
         let info =
             #"{"alertLocalizationArgs":["who"],"desiredKeys":["title","gone","who"],"additionalFields":["n"],"x":1}"#
@@ -29,7 +29,7 @@ struct MatchEventTests {
             ])
     }
 
-    @Test func `a delete matches on the last known fields and copies arguments only`() throws {
+    @Test func `a delete is matched by the record's last fields, and its match has only arguments`() throws {
         var feed = try Feed()
         let info = #","notificationInfo":{"desiredKeys":["b"],"titleLocalizationArgs":["a"]}"#
         _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: info)))
@@ -50,6 +50,10 @@ struct MatchEventTests {
                 "subscriptionType":"query","reason":"create","recordName":"n1","recordType":"Note",\
                 "zoneID":{"zoneName":"_defaultZone","ownerRecordName":"_defaultOwner"}}
                 """))
+    }
+
+    @Test func `a zone-wide subscription is a database subscription, and a private zone's owner is the user`() throws {
+        var feed = try Feed()
         _ = try feed.send(Line.save(#""subscriptionType":"zone","zoneWide":true"#))
         let wide = try feed.send(Line.change(zone: "Z"))
         #expect(wide[0].contains(#""subscriptionType":"database""#))
@@ -77,7 +81,7 @@ struct MatchEventTests {
         #expect(try output { $0.replacing("\"\(key)\":", with: "\"\(escaped)\":") } == plain)
     }
 
-    @Test func `matches of a change share the notification ID and are in the order of their saves`() throws {
+    @Test func `matches of a change share the notification ID and come in the order of subscription saves`() throws {
         var feed = try Feed()
         for (id, user) in [("b", "_z"), ("c", "_a"), ("a", "_m"), ("b", "_a")] {
             _ = try feed.send(Line.save(Line.query(), id: id, database: "public", user: user))
@@ -96,7 +100,7 @@ struct MatchEventTests {
         #expect(try feed.watchers(Line.change(fields: #"{"tags":{"value":["a","b","a"]}}"#)) == ["s"])
     }
 
-    @Test func `events of other types pass the match stage unchanged`() throws {
+    @Test func `device events, and events of unknown or no type, pass the match stage unchanged`() throws {
         var feed = try Feed()
         let lines = [
             #"{"type":"device.register", "x":1}"#, #"{"type":"device.unregister"}"#, #"{"type":"else"}"#, "{}",
@@ -106,7 +110,7 @@ struct MatchEventTests {
 }
 
 struct UnmatchedTests {
-    @Test func `the range of a not_matched event ends at each multiple of a thousand`() throws {
+    @Test func `the range of a not_matched event ends at each sequence that is a multiple of a thousand`() throws {
         var feed = try Feed()
         _ = try feed.send(#"{"type":"else"}"#)
         _ = try feed.send(Line.change())

@@ -30,10 +30,10 @@ struct MatchSettingsTests {
             _ = try feed.send(Line.save(body))
             #expect(try feed.watchers(Line.change(type: "Else", zone: "Z")) == ["s"])
             #expect(try feed.watchers(Line.change(zone: "Z")) == (isWatched ? ["s"] : []))
-            let unseen =
+            let deleteWithoutType =
                 #"{"type":"record.delete",\#(Line.place),"database":"private","owner":"_a","#
                 + #""record":{"recordName":"n","zoneID":{"zoneName":"Z"}}}"#
-            #expect(try feed.watchers(unseen) == (isWatched ? ["s"] : []))
+            #expect(try feed.watchers(deleteWithoutType) == (isWatched ? ["s"] : []))
         }
     }
 
@@ -55,7 +55,7 @@ struct MatchSettingsTests {
         #expect(try feed.watchers(Line.change(zone: "Z")) == [])
     }
 
-    @Test func `the explanation names the ignored record type`() throws {
+    @Test func `the explanation says whether the record type was ignored`() throws {
         func codes(_ settings: MatchSettings, _ change: String) throws -> [ExplanationCode] {
             var feed = try Feed(settings)
             _ = try feed.send(Line.save(Self.bodies[1]))

@@ -23,7 +23,7 @@ struct UnindexedTests {
         ("NOT tags CONTAINS 'x'", ["it only excludes values of tags"], []),
         ("a == 1 OR b != 2", ["either side of OR"], ["for each side of OR"]),
     ])
-    func `a finding names the parts that the index cannot use, the reason and what to write instead`(
+    func `each part that the index cannot use is reported, with the reason and what to write instead`(
         predicate: String, reasons: [String], instead: [String]
     ) throws {
         let found = try Self.stage([Self.save(predicate)]).unindexed
@@ -41,7 +41,7 @@ struct UnindexedTests {
         "n != 1 AND m IN {1, 2}", "tags CONTAINS 'x'", "ANY tags IN {'x'}", "n IN {}",
         "(a != 1 OR b == 2) AND c == 3", "ALL stars > 3", "ALL stars IN {1, 2}", "ALL tags BEGINSWITH 'x'",
     ])
-    func `there is no finding for an indexed, impossible or empty predicate`(
+    func `an indexed, impossible or empty predicate is not reported as unindexed`(
         predicate: String
     ) throws {
         let zone = Line.save(#""subscriptionType":"zone","zoneID":{"zoneName":"Y"}"#, id: "z")
@@ -75,7 +75,7 @@ struct UnindexedTests {
         #expect(found[1].group.named.map(\.user) == ["_u0", "_u1", "_u2", "_u0", "_u1"])
     }
 
-    @Test func `a finding names a predicate that can never be true, and the reason`() throws {
+    @Test func `a predicate that can never be true is reported, with the reason`() throws {
         let stage = try Self.stage([
             Self.save("n > 3 AND n < 2", id: "empty"), Self.save("n > 1", id: "some"),
             Self.save("FALSEPREDICATE", id: "never"), Self.save("n > 5 AND n < 1", id: "too"),

@@ -57,7 +57,7 @@ struct WatchingTests {
             (#""subscriptionType":"zone","zoneWide":true"#, "Z", true),
             (#""subscriptionType":"zone","zoneWide":true"#, nil, false),
         ] as [(String, String?, Bool)])
-    func `zone and database subscriptions watch all changes or one record type`(
+    func `zone and database subscriptions watch changes of all record types or of one type in their zones`(
         _ body: String, _ zone: String?, _ watched: Bool
     ) throws {
         for change in ["create", "update", "delete"] {
@@ -65,7 +65,8 @@ struct WatchingTests {
         }
     }
 
-    /// Ingest accepts such subscriptions only with a setting.
+    /// In a shared database, ingest accepts zone and query subscriptions only with the setting
+    /// `subscriptionsInAnyDatabase`.
     @Test(arguments: [
         #""subscriptionType":"zone","zoneID":{"zoneName":"Z"%}"#, Line.query(more: #","zoneID":{"zoneName":"Z"%}"#),
     ])
@@ -151,7 +152,7 @@ struct WatchingTests {
             (#""filterBy":[{"comparator":"EQUALS","systemFieldName":"recordName","fieldValue":{"value":"n1"}}]"#, true),
             (#""filterBy":[{"comparator":"CONTAINS_ALL_TOKENS","fieldValue":{"value":"cat dog"}}]"#, false),
         ])
-    func `the index finds words, system fields, distances and alternatives`(_ query: String, _ isWatched: Bool) throws {
+    func `a predicate can use words, system fields, distances and OR`(_ query: String, _ isWatched: Bool) throws {
         let fields = #"{"a":{"value":1},"title":{"value":"A cat"},"p":{"value":{"latitude":1,"longitude":3}}}"#
         for change in [Line.change(fields: fields), Line.change("delete", fields: fields)] {
             let save = Line.save(Line.query(query, firesOn: #"["create","delete"]"#))
@@ -159,7 +160,7 @@ struct WatchingTests {
         }
     }
 
-    @Test func `a predicate can compare the creator of a record`() throws {
+    @Test func `a predicate can compare the creator and the creation date of a record`() throws {
         let save = Line.save(Line.query(#""predicate":"creatorUserRecordID == '_x' AND creationDate > 5""#))
         func change(_ created: String) -> String {
             Line.change(fields: "{}").replacing(#""fields":{}"#, with: #""created":\#(created),"fields":{}"#)

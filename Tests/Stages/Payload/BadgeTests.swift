@@ -15,7 +15,8 @@ import Testing
         SampleNotification(container: "i", environment: "production", user: user, info: info).line
     }
 
-    /// The badges of each push: first the badge of the payload, then the badges of its topics in order.
+    /// The badges of each push: first the badge of the payload, then the badges of the topics in order, each after the
+    /// topic's name. A payload without a badge gives `none`.
     private static func badges(_ events: [String]) throws -> [[String]] {
         try outputs(of: events).lines.map { line in
             let push = try Tree(line)
@@ -89,7 +90,7 @@ import Testing
         #expect(badges.first?.count == 17)
     }
 
-    @Test func `of a single topic changes nothing else if both payloads have room`() throws {
+    @Test func `of a single topic changes no other part of its payload if the same parts fit`() throws {
         let body = String(repeating: "b", count: 3_000)
         let record = String(repeating: "r", count: 1_000)
         for length in 0..<12 {

@@ -3,14 +3,12 @@ import TestSupport
 
 @testable import Payload
 
-/// A random notification with strings of any length in several scripts, and the payload that Apple's documents
-/// require for it.
+/// A random notification with strings of many lengths in several scripts, and the payload that is expected for it.
 struct DrawnNotification {
     private(set) var notification = SampleNotification()
     /// The expected value at each path of a complete payload.
     private(set) var expected: [[String]: Tree] = [:]
-    /// Desired fields that payloads cannot contain because of their types, and fields that cannot be arguments because
-    /// of their types.
+    /// The names of desired fields and of arguments whose values the payload cannot contain because of their types.
     private(set) var unfit: Set<String> = []
     private var members: [String] = []
     private var fields: [String: Field] = [:]
@@ -21,7 +19,7 @@ struct DrawnNotification {
         let value: Tree?
         /// The field's value among the arguments of a localized text.
         let argument: Tree
-        /// Locations and references cannot be arguments.
+        /// Whether the value can be an argument. Locations, references, bytes and lists cannot.
         var isArgument: Bool {
             if case .object? = value { false } else { value != nil }
         }
@@ -31,7 +29,7 @@ struct DrawnNotification {
         drawPlace(using: &random)
         drawFields(using: &random)
         if random.below(20) > 0 { drawInfo(using: &random) }
-        expectSilence()
+        expectContentAvailableIfSilent()
     }
 
     /// The paths that must never be missing.
@@ -194,9 +192,8 @@ extension DrawnNotification {
         return text
     }
 
-    /// Expects `content-available` if nothing visible is expected. Every background push has this flag, even a push
-    /// that became a background push by pruning.
-    private mutating func expectSilence() {
+    /// Expects `content-available` if no other part of `aps` is expected, because every background push has this flag.
+    private mutating func expectContentAvailableIfSilent() {
         guard expected.keys.allSatisfy({ $0[0] == "ck" }) else { return }
         expected[["aps", "content-available"]] = .number("1")
     }

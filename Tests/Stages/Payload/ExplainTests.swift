@@ -17,9 +17,7 @@ struct ExplainTests {
         #expect(try explain(SampleNotification(), ExplainedSubject(user: "_other")).isEmpty)
     }
 
-    @Test func `the explanation of a silent push distinguishes a plain subscription from a payload that is too long`()
-        throws
-    {
+    @Test func `the explanation says whether a push is silent by its subscription or for lack of room`() throws {
         let plain = try explain(SampleNotification())
         #expect(plain.map(\.text) == ["the push is silent: its subscription sets no alert, sound or badge"])
         let body = String(repeating: "b", count: 5_000)
@@ -29,7 +27,7 @@ struct ExplainTests {
     }
 
     @Test(arguments: [3_700, 4_000, 5_000])
-    func `the explanation names the parts left out and the bytes before and after`(length: Int) throws {
+    func `the explanation names the parts left out and the bytes of the payload without them`(length: Int) throws {
         let long = String(repeating: "x", count: 90)
         let body = String(repeating: "b", count: length)
         let notification = SampleNotification(
@@ -46,7 +44,7 @@ struct ExplainTests {
         }
     }
 
-    @Test func `the explanation names values whose types payloads cannot contain`() throws {
+    @Test func `the explanation names fields whose values the payload lacks because of their types`() throws {
         let fields =
             #"{"a":{"value":"AAEC","type":"BYTES"},"b":{"value":["x"]},"c":{"value":{"recordName":"r"}},"d":{"value":1}}"#
         let info = #"{"titleLocalizationKey":"K","titleLocalizationArgs":["d","c","x"],"desiredKeys":["c","b","a"]}"#
@@ -57,7 +55,7 @@ struct ExplainTests {
         #expect(try explain(deleted).map(\.code) == [.payloadAlert])
     }
 
-    @Test func `the explanation says that payload cannot use a notification`() throws {
+    @Test func `the explanation says that the payload stage cannot use a notification`() throws {
         #expect(try explain(SampleNotification(environment: "nowhere")).map(\.code) == [.eventDeadLetter])
     }
 }

@@ -49,7 +49,7 @@ struct PayloadSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a snapshot does not depend on the order of users`(seed: UInt64) throws {
+    func `a snapshot does not depend on the order of the notifications`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = (0..<60).map { _ in Self.notification(draw.one(of: ["_a", "_b", "_bb", "_ä"])) }
         let (one, other) = (try Self.run(history), try Self.run(history.shuffled(using: &draw)))
@@ -64,10 +64,10 @@ struct PayloadSnapshotTests {
         ]
         let report = try Self.run(history).damageReport(fresh: Self.fresh, then: history)
         #expect(report.prefixesAccepted == 0)
-        #expect(report.changesRefused > 0)
+        #expect(report.changedBytesRefused > 0)
     }
 
-    @Test func `a count out of range is rejected`() throws {
+    @Test func `a snapshot with a badge out of range is rejected`() throws {
         let run = try Self.run([Self.notification("_a")])
         let snapshot = Array(run.snapshot.dropLast(2)) + [254, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0]
         #expect(throws: SnapshotError.self) { try run.resumed(with: Self.fresh(), from: snapshot) }

@@ -79,7 +79,7 @@ import Testing
 }
 
 @Suite struct `The aps dictionary` {
-    @Test func `has every property under its APNs key`() throws {
+    @Test func `has every property under its APNs key, and no literal text if there is a localization key`() throws {
         let info =
             #"{"alertLocalizationKey":"B","alertLocalizationArgs":["title"],"titleLocalizationKey":"T","#
             + #""titleLocalizationArgs":["stars"],"subtitleLocalizationKey":"S","subtitleLocalizationArgs":["made"],"#
@@ -95,10 +95,16 @@ import Testing
                     + #""sound":"ding"},"ck":{"#))
     }
 
-    @Test func `has literal texts without arguments if there are no keys`() throws {
+    @Test func `has literal texts without arguments if there are no localization keys`() throws {
         let info = #"{"alertBody":"b","title":"t","subtitle":"s","titleLocalizationArgs":["title"]}"#
         let alert = try push(of: SampleNotification(fields: fields, info: info))["payload", "aps", "alert"]
         #expect(alert == .object(["body": .text("b"), "title": .text("t"), "subtitle": .text("s")]))
+    }
+
+    @Test func `has texts with the fewest escapes`() throws {
+        let info = #"{"alertBody":"caf\u00e9 \/ \ud83d\ude00 \u0022"}"#
+        let line = try #require(try outputs(of: [SampleNotification(info: info).line]).lines.first)
+        #expect(line.contains(#""alert":"café / 😀 \"""#))
     }
 
     @Test func `has an empty string for an argument that the record lacks or that has an unfit type`() throws {
@@ -177,7 +183,7 @@ import Testing
         #expect(try push(of: SampleNotification(fields: fields, info: lacking))["payload", "ck", "p"] == nil)
     }
 
-    @Test func `has no fields for deleted records or other subscriptions`() throws {
+    @Test func `has no fields for a deleted record or a zone subscription`() throws {
         let info = #"{"desiredKeys":["title"]}"#
         let deleted = SampleNotification(reason: "delete", fields: fields, info: info)
         #expect(try push(of: deleted)["payload", "ck", "qry", "af"] == nil)
@@ -192,17 +198,17 @@ import Testing
     }
 }
 
-@Suite struct `Other events of the payload stage` {
-    @Test func `pass unchanged`() throws {
+@Suite struct `The payload stage` {
+    @Test func `passes on device events, and events of unknown or no type, unchanged`() throws {
         let events = [#"{"type":"device.register","user":"_alice"}"#, #"{"type":"new.word","n":1.50}"#, #"{"a":1}"#]
         #expect(try outputs(of: events).lines == events)
     }
 
-    @Test func `of type coalesced are not passed on`() throws {
+    @Test func `does not pass on events of type coalesced`() throws {
         #expect(try outputs(of: [#"{"type":"coalesced","match":1}"#]) == StageOutput())
     }
 
-    @Test func `with escaped or repeated keys are understood`() throws {
+    @Test func `understands a notification with escaped or repeated keys`() throws {
         let line = SampleNotification(fields: fields, info: #"{"title":"T","desiredKeys":["title"]}"#).line
         let plain = try outputs(of: [line])
         for key in ["causes", "user", "zoneID", "zoneName", "subscriptionType", "fields", "notificationInfo", "value"] {
@@ -228,7 +234,7 @@ import Testing
         (#""shouldBadge":true"#, #""shouldBadge":1"#, "notification.kind notificationInfo.shouldBadge"),
         (#"{"title":"T","shouldBadge":true}"#, #""T""#, "notification.kind notificationInfo"),
     ])
-    func `that are invalid notifications become dead letters`(part: String, broken: String, reason: String) throws {
+    func `rejects an invalid notification as a dead letter`(part: String, broken: String, reason: String) throws {
         let line = SampleNotification(info: #"{"title":"T","shouldBadge":true}"#).line
         #expect(line.contains(part))
         let output = try outputs(of: [line.replacing(part, with: broken)])

@@ -13,7 +13,7 @@ struct StageOutput: Equatable {
 let context = StageContext(
     log: LogIdentity(high: 1, low: 2), upstream: LogIdentity(high: 3, low: 4), upstreamName: "notifications")
 
-/// Feeds a new stage like its host.
+/// Gives events to a new stage, as its host does, and returns the stage's output.
 ///
 /// - Parameters:
 ///   - cuts: The indices of the events after which a batch ends.
@@ -37,7 +37,7 @@ func outputs(
     return output
 }
 
-/// The push for a notification.
+/// The push for a notification; `.null` if the stage does not write exactly one event.
 func push(of notification: SampleNotification) throws -> Tree {
     let output = try outputs(of: [notification.line])
     guard output.lines.count == 1, let line = output.lines.first else { return .null }
@@ -52,7 +52,7 @@ extension StageOutput {
     }
 }
 
-/// A notification as the coalesce stage writes it. The reference payloads have the same defaults.
+/// A notification as the coalesce stage writes it. The defaults are the values of the reference payloads.
 struct SampleNotification {
     static let alice = "_0123456789abcdef0123456789abcdef"
 

@@ -19,7 +19,7 @@ import Time
         #""status":403,"reason":"UnrelatedKeyIdInToken""#, #""status":421,"reason":"Misdirected""#,
         #""status":429,"reason":"TooManyProviderTokenUpdates""#, #""status":403,"reason":"ExpiredProviderToken""#,
     ])
-    func `a push that APNs rejects on one connection is retried on another`(_ answer: String) async throws {
+    func `a push whose rejection may concern only the connection is retried on another`(_ answer: String) async throws {
         try await APNsRig.with(script: [Self.once(answer)]) { rig in
             let reported = await rig.deliver(apnsPush(1))[0]
             #expect(reported.outcome == .accepted && reported.attempts == 2, "\(reported)")
@@ -114,7 +114,7 @@ import Time
         }
     }
 
-    @Test func `if a server returns a push too often, the push is deferred and the pool waits`() async throws {
+    @Test func `if a server refuses a push ten times, the push is deferred and the pool waits`() async throws {
         try await APNsRig.with(script: [#"{"do":{"reset":"REFUSED_STREAM"}}"#]) { rig in
             let reported = await rig.deliver(apnsPush(1))[0]
             #expect(

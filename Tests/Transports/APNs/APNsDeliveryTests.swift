@@ -75,7 +75,7 @@ import Time
             #expect(reported.outcome == .stopped && reported.status == 403 && reported.reason == "InvalidProviderToken")
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"active"}}"#)
             #expect(await rig.deliver(apnsPush(2))[0].outcome == .accepted)
-            #expect(rig.apns.received.map(\.connection) == [1, 1, 2], "the probe uses a new connection")
+            #expect(rig.apns.received.map(\.connection) == [1, 1, 2], "the push after the stop uses a new connection")
         }
     }
 
@@ -232,7 +232,7 @@ import Time
         }
     }
 
-    @Test func `an alert push without a collapse ID gets its own ID as collapse ID`() async throws {
+    @Test func `collapseRepeats gives an alert push without a collapse ID its own ID as collapse ID`() async throws {
         let silent = #"{"aps":{"content-available":1}}"#
         for (setting, expected) in [("", "976ec45b-c157-8d46-a9cc-000000000001"), ("collapseRepeats: false", nil)] {
             try await APNsRig.with(setting) { rig in
@@ -243,7 +243,7 @@ import Time
         }
     }
 
-    @Test func `a push that APNs would reject is rejected before it is sent`() async throws {
+    @Test func `a push that APNs would reject, or whose app is not in the settings, is not sent`() async throws {
         try await APNsRig.with { rig in
             let long = #"{"aps":{"alert":"\#(String(repeating: "x", count: 4_096))"}}"#
             let answers = await rig.deliver([

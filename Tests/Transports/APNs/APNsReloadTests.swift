@@ -7,16 +7,16 @@ import Testing
 /// Changes settings while pushes are in flight. No push is sent twice, and other connections are left alone.
 @Suite(.timeLimit(.minutes(5))) struct APNsReload {
     private static let slow = #"{"when":{"token":"aa*"},"do":{"latency":[1500,1500]}}"#
-    private static let other = "KEYLOCAL34"
+    private static let otherKey = "KEYLOCAL34"
 
     @Test func `an app is added while pushes of its key are in flight`() async throws {
-        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
-            try await rig.change(to: .notes(), .apart(Self.other))
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.otherKey]) { rig in
+            try await rig.change(to: .notes(), .apart(Self.otherKey))
             #expect(await rig.deliverUntilFinal([apnsPush(1), apnsPush(2, app: .apart)]).count == 2)
             let late = (10..<20).map { apnsPush($0, token: "aa\($0)") }
             try await rig.begin(late)
-            let said = try await rig.change(to: .notes(), .apart(Self.other), .added())
-            #expect(said == ["1 app added", "the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are renewed"])
+            let messages = try await rig.change(to: .notes(), .apart(Self.otherKey), .added())
+            #expect(messages == ["1 app added", "the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are renewed"])
             let after = [apnsPush(20, app: .added), apnsPush(21, app: .apart), apnsPush(22)]
             #expect(await rig.deliverUntilFinal(after + late).allSatisfy { $0.outcome == .accepted && !$0.mayRepeat })
             let (old, new) = (try rig.connection(of: 1), try rig.connection(of: 20))
@@ -29,31 +29,31 @@ import Testing
     }
 
     @Test func `an app changes to another key, and pushes in flight are not sent again`() async throws {
-        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.otherKey]) { rig in
             let late = (10..<20).map { apnsPush($0, token: "aa\($0)") }
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             try await rig.begin(late)
-            let said = try await rig.change(to: .notes(Self.other))
+            let messages = try await rig.change(to: .notes(Self.otherKey))
             #expect(
-                said == [
+                messages == [
                     "the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are closed",
-                    "connections of TEAMLOCAL1-KEYLOCAL34 at localhost are opened",
+                    "connections of TEAMLOCAL1-KEYLOCAL34 at localhost are opened with the next push",
                 ])
             let answers = await rig.deliverUntilFinal([apnsPush(20)] + late)
             #expect(answers.allSatisfy { $0.outcome == .accepted && $0.attempts == 1 })
             #expect(rig.apns.receivedCount == 12 && rig.apns.received.allSatisfy { !$0.isRepeat })
-            #expect(rig.apns.received.last?.keyID == Self.other)
+            #expect(rig.apns.received.last?.keyID == Self.otherKey)
             #expect(rig.apns.received.filter { $0.keyID == "KEYLOCAL12" }.count == 11)
             try await rig.waitForEnd(of: rig.connection(of: 1))
         }
     }
 
     @Test func `a push whose first window is open stays in flight while its app changes to another key`() async throws {
-        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.otherKey]) { rig in
             let slow = apnsPush(10, token: "aa")
             async let answer = rig.deliver(slow)
             while rig.apns.receivedCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
-            try await rig.change(to: .notes(Self.other))
+            try await rig.change(to: .notes(Self.otherKey))
             for push in 20..<22 { #expect(await rig.deliver(apnsPush(UInt64(push)))[0].outcome == .accepted) }
             let reported = await answer[0]
             #expect(reported.outcome == .accepted && reported.attempts == 1 && !reported.mayRepeat, "\(reported)")
@@ -61,12 +61,12 @@ import Testing
         }
     }
 
-    @Test func `no push overtakes a push that is in flight under the former key`() async throws {
-        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
+    @Test func `under a new key, a push waits for an earlier push with its token and collapse ID`() async throws {
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.otherKey]) { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             let former = apnsPush(10, token: "aa", collapse: "score")
             try await rig.begin([former])
-            try await rig.change(to: .notes(Self.other))
+            try await rig.change(to: .notes(Self.otherKey))
             let next = apnsPush(11, token: "aa", collapse: "score")
             let others = [apnsPush(12, token: "ab", collapse: "score"), apnsPush(13, collapse: "score")]
             let answers = await rig.deliver([next] + others)
@@ -75,13 +75,13 @@ import Testing
             #expect(answers[0].until == rig.clock.now.advanced(by: .seconds(1)))
             #expect(await rig.deliverUntilFinal(former).outcome == .accepted)
             #expect(await rig.deliver(next)[0].outcome == .accepted)
-            #expect(rig.apns.received.last?.keyID == Self.other && rig.apns.receivedCount == 5)
+            #expect(rig.apns.received.last?.keyID == Self.otherKey && rig.apns.receivedCount == 5)
         }
     }
 
     @Test func `a removed app sends no more pushes, but still gets answers to pushes in flight`() async throws {
-        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
-            try await rig.change(to: .notes(), .apart(Self.other))
+        try await APNsRig.with(script: [Self.slow], otherKeys: [Self.otherKey]) { rig in
+            try await rig.change(to: .notes(), .apart(Self.otherKey))
             _ = await rig.deliverUntilFinal(apnsPush(1, app: .apart))
             try await rig.begin([apnsPush(2, token: "aa", app: .apart)])
             #expect(try await rig.change(to: .notes()).first == "1 app removed")
@@ -93,10 +93,10 @@ import Testing
     }
 
     @Test func `a setting that does not concern connections leaves them open`() async throws {
-        try await APNsRig.with(otherKeys: [Self.other]) { rig in
-            try await rig.change(to: .notes(), .apart(Self.other))
+        try await APNsRig.with(otherKeys: [Self.otherKey]) { rig in
+            try await rig.change(to: .notes(), .apart(Self.otherKey))
             _ = await rig.deliverUntilFinal([apnsPush(1), apnsPush(2, app: .apart)])
-            #expect(try await rig.change("timeout: 5s", to: .notes(), .apart(Self.other)) == [])
+            #expect(try await rig.change("timeout: 5s", to: .notes(), .apart(Self.otherKey)) == [])
             _ = await rig.deliverUntilFinal([apnsPush(3), apnsPush(4, app: .apart)])
             #expect(try rig.connection(of: 3) == rig.connection(of: 1))
             #expect(try rig.connection(of: 4) == rig.connection(of: 2))
@@ -114,13 +114,13 @@ import Testing
         }
     }
 
-    @Test func `a corrected key with the same name is used on new connections`() async throws {
-        try await APNsRig.with(otherKeys: [Self.other]) { rig in
-            let wrong = App.notes("KEYLOCAL12", file: Self.other)
+    @Test func `a corrected key file for the same key ID is used on new connections`() async throws {
+        try await APNsRig.with(otherKeys: [Self.otherKey]) { rig in
+            let wrong = App.notes("KEYLOCAL12", file: Self.otherKey)
             try await rig.change(to: wrong)
             #expect(await rig.deliver(apnsPush(1))[0].reason == "InvalidProviderToken")
-            let said = try await rig.change(to: .notes())
-            #expect(said == ["the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are renewed"])
+            let messages = try await rig.change(to: .notes())
+            #expect(messages == ["the connections of TEAMLOCAL1-KEYLOCAL12 at localhost are renewed"])
             #expect(await rig.deliverUntilFinal(apnsPush(1)).outcome == .accepted)
         }
     }

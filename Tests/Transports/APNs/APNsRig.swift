@@ -33,6 +33,7 @@ final class APNsRig: Sendable {
     /// - Parameters:
     ///   - settings: Further lines of YAML. The word `certificate` is removed from them. If it is there, the apps use
     ///     a certificate instead of a key.
+    ///   - streams: How many requests APNs allows on a connection at the same time.
     ///   - otherKeys: The IDs of further keys that this APNs accepts.
     ///   - otherTopics: The topics of further apps with the same key. The name of each app's container is its topic.
     static func with(
@@ -157,7 +158,7 @@ final class TestClock: Sendable {
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
 
-/// The length of a window. By default, a window is longer than any test.
+/// The length of a window: how long one call of `deliver` waits for answers. By default, it is longer than any test.
 final class TestWindowLength: Sendable {
     private let state: Mutex<Duration>
 

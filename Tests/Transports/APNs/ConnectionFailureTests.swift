@@ -21,8 +21,7 @@ import Testing
         try await PlainServer.with(nil) { try await expect("does not answer the TLS handshake", at: $0) }
     }
 
-    /// These servers close the connection, answer in plain text, or send a TLS alert.
-    @Test func `a server that closes the connection and one without TLS are reported`() async throws {
+    @Test func `a server that closes the connection, speaks no TLS or sends a TLS alert is reported`() async throws {
         try await PlainServer.with("") { try await expect("closed the connection", at: $0) }
         try await PlainServer.with("HTTP/1.1 400 Bad Request\r\n\r\n") { try await expect("speaks no TLS", at: $0) }
         try await PlainServer.with("\u{15}\u{3}\u{3}\u{0}\u{2}\u{2}\u{28}") {
@@ -70,7 +69,7 @@ import Testing
         #expect(ConnectionFailure(error) == failure)
     }
 
-    @Test func `every failure has a remedy, with and without a proxy`() {
+    @Test func `every connection failure has a remedy, and so have some other reasons`() {
         for failure in ConnectionFailure.allCases {
             let words = "api.push.apple.com:443 \(failure.rawValue)"
             #expect(APNsProbe.remedy(status: nil, reason: words)?.isEmpty == false, "\(failure)")
@@ -93,12 +92,14 @@ import Testing
     /// - Parameter words: The expected reason, without the address.
     private func expect(_ words: String, at port: Int, in folder: String? = nil) async throws {
         let own = try Folder()
+        // A start of the local APNs makes the credentials in the folder.
         let made = try await folder == nil ? LocalAPNs.start(Self.configuration(own)) : nil
         try await made?.stop()
         let windowLength = TestWindowLength(.milliseconds(500))
         let transport = try APNsRig.transport(to: port, in: folder ?? own.path, windowLength: windowLength)
         try await transport.open()
         var reported = await transport.deliver([apnsPush(1)])[0]
+        // On a busy machine the window may end before the connection fails.
         while words != ConnectionFailure.noTLSAnswer.rawValue,
             reported.reason?.contains(ConnectionFailure.silent.rawValue) == true
         {

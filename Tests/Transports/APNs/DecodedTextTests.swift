@@ -64,7 +64,7 @@ import Time
         }
     }
 
-    @Test func `a collapse ID has one order key, whatever its JSON escapes are`() throws {
+    @Test func `the order key and the expiration of a push do not depend on JSON escapes`() throws {
         var reader = APNsPushReader(collapsesRepeats: true)
         let plain = try reader.read(apnsPush(1, collapse: "a"), topic: "t")
         let escaped = try reader.read(apnsPush(2, collapse: "\\u0061"), topic: "t")

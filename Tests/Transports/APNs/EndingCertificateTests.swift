@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `the operator is told of the certificate when the transport opens, and then once a day`() async throws {
+    @Test func `the operator is told of an ending certificate when the transport opens, then daily`() async throws {
         try await Self.with(daysLeft: 12) { rig, _ in
             let messages = Mutex<[String]>([])
             var context = TransportContext(name: "apns") { _ in }
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `the probe warns of a certificate that expires soon`() async throws {
+    @Test func `the probe accepts a certificate that expires soon, and gives the days that are left`() async throws {
         try await Self.with(daysLeft: 12) { _, settings in
             let found = try #require(
                 try await APNsProbe(settings, context: TransportContext(name: "apns") { _ in }).run().first)

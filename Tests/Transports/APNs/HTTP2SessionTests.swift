@@ -135,7 +135,7 @@ import Testing
         #expect(rest == 17 * 4_000 - 65_535)
     }
 
-    @Test func `a smaller header table is announced and used`() {
+    @Test func `if the server allows only a smaller header table, the client announces it and uses it`() {
         var session = HTTP2Session.ready()
         session.submit(.of("{}"), tag: 1)
         _ = session.takeFrames()
@@ -176,7 +176,7 @@ import Testing
         #expect(session.takeFrames().last?.kind == .goAway && session.room == 0)
     }
 
-    @Test func `interim answers and trailers do not change the outcome`() {
+    @Test func `interim answers and trailers do not change the reported answer`() {
         var session = HTTP2Session.ready()
         session.submit(.of("{}"), tag: 1)
         let interim = ServerFrames.frame(

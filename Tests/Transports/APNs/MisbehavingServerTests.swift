@@ -5,11 +5,12 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Tests servers that accept connections and then misbehave. After the first window, each window may last an hour. If
-/// a later window waited for the server, the test would exceed its time limit.
+/// Tests servers that accept connections and then misbehave.
 @Suite(.timeLimit(.minutes(5))) struct MisbehavingServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
+    /// After the first window, each window may last an hour. If a later window waited for the server, the test would
+    /// exceed its time limit.
     @Test(arguments: bad)
     func `pushes wait once for an unresponsive server, and are sent when it answers again`(_ conduct: RawServer.Conduct)
         async throws
@@ -35,7 +36,9 @@ import Testing
     }
 
     @Test(arguments: [RawServer.Conduct.noTLS, .noSettings, .goAwayAtOnce, .goAwayAfterRequest])
-    func `after a connection on which no push was accepted, the pool waits`(_ conduct: RawServer.Conduct) async throws {
+    func `the pool waits before the next connection if no push was accepted on the last`(_ conduct: RawServer.Conduct)
+        async throws
+    {
         var dialing = Dialing.never
         dialing.deadline = .milliseconds(100)
         try await Self.with(conduct, dialing) { transport, server, windowLength in

@@ -5,7 +5,9 @@ import PipelineKit
 
 /// The history of a pool: a list of events. Each question is answered by going through all events.
 struct PoolHistory {
+    /// A number without a label is the ID of a connection.
     enum Event {
+        /// The stage passed a push to the pool.
         case passed(push: Int, batch: Int, orderKey: UInt8?)
         case sent(push: Int, over: Int)
         /// The push's stream ended. The status is 0 if the server did not process the push, and -1 if the result is
@@ -14,10 +16,12 @@ struct PoolHistory {
         case answered(TransportAnswer, batch: Int)
         case dialed(Int, at: NIODeadline)
         case connected(Int)
-        case goneAway(Int, stops: Bool)
+        /// The server sent GOAWAY. If it rejects the credential, the pool stops.
+        case goneAway(Int, rejectsCredential: Bool)
         case closeRequested(Int)
         case settings(Int, streams: Int)
         case ended(Int, at: NIODeadline)
+        /// The settings changed. `renews` means that waiting pushes need new connections.
         case changed(connections: Int, renews: Bool)
         case retired, closed
     }
@@ -28,8 +32,9 @@ struct PoolHistory {
         let began: Int
         let orderKey: UInt8?
         var batch: Int
-        /// The connection on which the push is in flight.
+        /// The connection on which the push is in flight; nil if the push waits.
         var over: Int?
+        /// Whether the window of the push ended, and its answer said that the push is still in flight.
         var isLate = false
     }
 
@@ -41,7 +46,8 @@ struct PoolHistory {
     /// - Returns: The pushes that have no final answer, and the mistakes of the pool.
     func openPushes() -> (open: [Int: OpenPush], mistakes: [String]) {
         var (open, mistakes): ([Int: OpenPush], [String]) = ([:], [])
-        var (kept, isRetired) = (Set<Int>(), false)
+        // The pool keeps the final answer of a late push in case the stage passes the push again.
+        var (withKeptAnswer, isRetired) = (Set<Int>(), false)
         for (index, event) in events.enumerated() {
             switch event {
             case .passed(let push, let batch, let orderKey):
@@ -50,7 +56,7 @@ struct PoolHistory {
                 open[push]?.batch = batch
                 open[push]?.isLate = false
             case .sent(let push, let over):
-                if open[push]?.over != nil || kept.contains(push) { mistakes.append("\(push) is sent twice") }
+                if open[push]?.over != nil || withKeptAnswer.contains(push) { mistakes.append("\(push) is sent twice") }
                 open[push]?.over = over
             case .streamEnded(let push, _, _): open[push]?.over = nil
             case .answered(let answer, let batch):
@@ -63,7 +69,7 @@ struct PoolHistory {
                     if openPush.isLate { mistakes.append("\(push) is late twice") }
                     open[push]?.isLate = true
                 } else {
-                    if openPush.isLate { kept.insert(push) } else { kept.remove(push) }
+                    if openPush.isLate { withKeptAnswer.insert(push) } else { withKeptAnswer.remove(push) }
                     open[push] = nil
                 }
             case .retired: isRetired = true
@@ -119,7 +125,7 @@ struct PoolHistory {
                 most = connections
                 if renews { (failures, isStopped) = (0, false) }
             case .passed: isStopped = false
-            case .goneAway(_, let stops): isStopped = isStopped || stops
+            case .goneAway(_, let rejectsCredential): isStopped = isStopped || rejectsCredential
             case .dialed(let id, _): open.insert(id)
             case .ended(let id, let at):
                 if !mayBeReplaced(id) { (failures, last) = (failures + 1, at) }

@@ -19,7 +19,7 @@ import Time
         return try #require(Data(base64Encoded: padded + String(repeating: "=", count: (4 - padded.count % 4) % 4)))
     }
 
-    @Test func `a token is a JWT in the form of the RFCs`() throws {
+    @Test func `a token is a JWT that the key signed with ES256, in base64url without padding`() throws {
         let token = try ProviderToken(signedBy: Self.key(), at: Self.start)
         let parts = token.text.split(separator: ".", omittingEmptySubsequences: false)
         #expect(parts.count == 3 && !token.text.contains("="))
@@ -51,7 +51,7 @@ import Time
         #expect(keeper.token != token)
     }
 
-    @Test func `if tokens change too often, no token is made for twenty minutes`() throws {
+    @Test func `if tokens change too often, a token is kept for twenty minutes, but never over an hour`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
         keeper.pauseReplacement(at: Self.start.advanced(by: .seconds(2_000)))
@@ -72,7 +72,7 @@ import Time
         #expect(try behind.current(at: Self.start.advanced(by: .seconds(-3_600)), age: .seconds(2_400)).isNew)
     }
 
-    @Test func `a stored token of another key is ignored`() throws {
+    @Test func `a stored token that the key did not sign is ignored`() throws {
         let other = try SigningKey(
             id: "KEY1234567", team: "ABCDE12345", pem: PrivateKey().pem)
         let kept = try ProviderToken(signedBy: other, at: Self.start)
@@ -83,7 +83,7 @@ import Time
         }
     }
 
-    @Test func `only the owner of the file can read a stored token`() throws {
+    @Test func `a token file is readable only by its owner, and is ignored if it is damaged`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "token-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

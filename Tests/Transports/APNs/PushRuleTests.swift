@@ -35,7 +35,7 @@ import Testing
     private static let wakesOnly = #"{"aps":{"content-available":1}}"#
     private static let wakesWithData = #"{"aps":{"content-available":1},"ck":{"ce":2}}"#
 
-    @Test func `an alert push must not have only content-available`() {
+    @Test func `an alert push with only content-available in aps is rejected`() {
         for body in [Self.wakesOnly, Self.wakesWithData] {
             #expect(refusal("alert", body: body)?.contains("send it as background") == true)
         }
@@ -45,7 +45,7 @@ import Testing
         #expect(refusal("alert", body: "{}") == nil, "an empty payload is legal")
     }
 
-    @Test func `a push with nothing but content-available has priority 5`() {
+    @Test func `a push whose whole payload is content-available has priority 5`() {
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesOnly)?.hasSuffix("10: it must be 5") == true)
         #expect(refusal("voip", priority: "5", topic: Self.app + ".voip", body: Self.wakesOnly) == nil)
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesWithData) == nil)
@@ -77,9 +77,9 @@ import Testing
                 refusal(type, topic: topic)
                     == "the topic \(topic) of a \(type) push is not a bundle ID followed by \(suffix)")
         }
-        for (bundle, body) in [("alert", #"{"aps":{"alert":"Hi"}}"#), ("background", Self.wakesOnly)] {
-            let refusal = refusal(bundle, topic: Self.app + suffix, body: body)
-            #expect(refusal == "the topic \(Self.app)\(suffix) is for \(type) pushes, not for \(bundle)")
+        for (otherType, body) in [("alert", #"{"aps":{"alert":"Hi"}}"#), ("background", Self.wakesOnly)] {
+            let refusal = refusal(otherType, topic: Self.app + suffix, body: body)
+            #expect(refusal == "the topic \(Self.app)\(suffix) is for \(type) pushes, not for \(otherType)")
         }
     }
 
@@ -110,7 +110,7 @@ import Testing
         #expect(refusal(by: &reader, "alert") == nil)
     }
 
-    @Test func `a device token is an even number of hexadecimal digits`() throws {
+    @Test func `a device token is an even number of hexadecimal digits, at most 512`() throws {
         for token in ["00", "6A0f", String(repeating: "f", count: 512)] {
             #expect(try APNsTransport.address(token) == token.lowercased())
         }

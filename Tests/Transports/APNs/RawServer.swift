@@ -35,7 +35,7 @@ final class RawServer: Sendable {
         self.state = state
         listener = try await ServerBootstrap(group: threads)
             .childChannelInitializer { channel in
-                let conduct = state.open()
+                let conduct = state.countConnection()
                 return channel.eventLoop.makeCompletedFuture {
                     guard conduct != .noTLS else { return }
                     try channel.pipeline.syncOperations.addHandlers(
@@ -76,7 +76,8 @@ final class RawServer: Sendable {
 
         init(_ conduct: Conduct) { value = Mutex((conduct, 0, 0)) }
 
-        func open() -> Conduct {
+        /// - Returns: The conduct on the new connection.
+        func countConnection() -> Conduct {
             value.withLock {
                 $0.connections += 1
                 return $0.conduct

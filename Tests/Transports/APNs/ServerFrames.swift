@@ -24,10 +24,10 @@ struct ServerFrames {
         for (name, value) in fields {
             block += [0x00, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
         }
-        let isOver = body.isEmpty
-        let flags = FrameFlag.endHeaders | (isOver ? FrameFlag.endStream : 0)
+        let hasNoBody = body.isEmpty
+        let flags = FrameFlag.endHeaders | (hasNoBody ? FrameFlag.endStream : 0)
         let head = frame(.headers, flags: flags, stream: stream, block)
-        return isOver ? head : head + frame(.data, flags: FrameFlag.endStream, stream: stream, Array(body.utf8))
+        return hasNoBody ? head : head + frame(.data, flags: FrameFlag.endStream, stream: stream, Array(body.utf8))
     }
 
     static func reset(_ stream: UInt32, _ code: HTTP2ErrorCode) -> [UInt8] {
@@ -53,7 +53,7 @@ struct SentFrame: Equatable {
     let stream: UInt32
     let body: [UInt8]
 
-    /// All frames of an output; nil if the bytes are not whole frames.
+    /// All frames of an output; nil if the bytes are not whole frames of known kinds.
     static func read(_ output: ByteBuffer, skipping prefix: Int = 0) -> [SentFrame]? {
         var rest = Array(output.readableBytesView)[prefix...]
         var frames: [SentFrame] = []

@@ -75,7 +75,7 @@ import Time
         fields[1].keepToken(at: later)
         let due = later.advanced(by: .seconds(45 * 60))
         fields[1].keepToken(at: due.advanced(by: .seconds(-60)))
-        #expect(try Self.authorizations(&fields, at: due) == after, "kept while APNs counts too many")
+        #expect(try Self.authorizations(&fields, at: due) == after, "kept, because APNs counted too many tokens")
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".token") }
                 == ["ABCDE12345-KEY1234567.token"])
@@ -111,9 +111,9 @@ import Time
         let stage = try Self.token(of: Self.key(), in: folder)
         let first = try stage.current(at: Self.start, age: Self.age)
         let due = Self.start.advanced(by: .seconds(2_400))
-        let doctors = try Self.token(of: Self.key(), in: folder).current(at: due, age: Self.age)
-        #expect(doctors != first)
-        #expect(try stage.current(at: due, age: Self.age) == doctors)
+        let madeByDoctor = try Self.token(of: Self.key(), in: folder).current(at: due, age: Self.age)
+        #expect(madeByDoctor != first)
+        #expect(try stage.current(at: due, age: Self.age) == madeByDoctor)
         let refused = due.advanced(by: .seconds(1_500))
         let other = try Self.token(of: Self.key(), in: folder)
         try other.replaceExpired(at: refused)

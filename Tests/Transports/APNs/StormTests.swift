@@ -3,8 +3,10 @@ import Testing
 
 @testable import TransportAPNs
 
-/// If APNs rejects one app, the other apps of its key get one new connection at most. Waits between connections are
-/// longer than the test, so every connection that a test counts was opened without a wait.
+/// Tests that an app whose pushes APNs rejects does not make the transport open one connection after another.
+///
+/// In the tests that count connections, the wait between connections is longer than the test (``Dialing/never``). So
+/// every connection that a test counts was opened without a wait.
 @Suite(.timeLimit(.minutes(5))) struct Storms {
     private static let other = Delivery.App.other("com.example.Other")
 
@@ -56,7 +58,7 @@ import Testing
         }
     }
 
-    /// No push is accepted. Pushes of later windows open no other connection until the wait is over.
+    /// No push is accepted. Later pushes open no second connection, because the pool waits before it connects again.
     @Test(arguments: reasons)
     func `a server that rejects everything does not get a new connection for each push`(
         _ status: Int, _ reason: String, _ outcome: TransportAnswer.Outcome

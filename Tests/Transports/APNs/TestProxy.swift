@@ -53,13 +53,14 @@ private final class ProxyHandler: ChannelInboundHandler {
     private let conduct: TestProxy.Conduct
     private let heads: RequestHeads
     private var head = ""
-    private var other: (any Channel)?
+    /// The connection to the server at the end of the tunnel; nil before the tunnel is open.
+    private var server: (any Channel)?
 
     init(_ conduct: TestProxy.Conduct, _ heads: RequestHeads) { (self.conduct, self.heads) = (conduct, heads) }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        if let other { return other.writeAndFlush(bytes, promise: nil) }
+        if let server { return server.writeAndFlush(bytes, promise: nil) }
         head += String(buffer: bytes)
         guard head.hasSuffix("\r\n\r\n") else { return }
         heads.append(head)
@@ -71,7 +72,7 @@ private final class ProxyHandler: ChannelInboundHandler {
         }
     }
 
-    func channelInactive(context: ChannelHandlerContext) { other?.close(promise: nil) }
+    func channelInactive(context: ChannelHandlerContext) { server?.close(promise: nil) }
 
     private var status: Int {
         switch conduct {
@@ -92,7 +93,7 @@ private final class ProxyHandler: ChannelInboundHandler {
                 let (handler, context) = bound.value
                 switch result {
                 case .success(let channel):
-                    handler.other = channel
+                    handler.server = channel
                     handler.answer(context, "200 Established")
                 case .failure:
                     handler.answer(context, "502 Bad Gateway")

@@ -82,7 +82,7 @@ struct ToyPool {
     private mutating func passPushes() {
         batches += 1
         let open = history.openPushes().open
-        // A push without a final answer is passed again only if it is late.
+        // A push without a final answer is passed again only after the pool has answered that it is still in flight.
         let again = (0..<pushes).filter { (open[$0].map { $0.isLate } ?? true) && draw.isOneIn(8) }
         let fresh = Array(pushes..<(pushes + 1 + draw.below(4)))
         pushes += fresh.count
@@ -143,13 +143,13 @@ struct ToyPool {
     }
 
     private mutating func goAway(_ id: Int) {
-        let stops = draw.isOneIn(4)
-        let given = out(on: id).filter { _ in draw.isOneIn(2) }
-        for push in given { history.events.append(.streamEnded(push: push, over: id, status: 0)) }
-        history.events.append(.goneAway(id, stops: stops))
-        let data = stops ? Array(#"{"reason":"BadCertificateEnvironment"}"#.utf8) : []
+        let rejectsCredential = draw.isOneIn(4)
+        let refused = out(on: id).filter { _ in draw.isOneIn(2) }
+        for push in refused { history.events.append(.streamEnded(push: push, over: id, status: 0)) }
+        history.events.append(.goneAway(id, rejectsCredential: rejectsCredential))
+        let data = rejectsCredential ? Array(#"{"reason":"BadCertificateEnvironment"}"#.utf8) : []
         receive(
-            given.compactMap { tags[$0] }.map { .refused(tag: $0) }
+            refused.compactMap { tags[$0] }.map { .refused(tag: $0) }
                 + [.goAway(lastStream: 0, .noError, debugData: data)], from: id)
     }
 
@@ -230,7 +230,7 @@ struct ToyPool {
             if let (answered, answers) = state.takeAnswers(of: batch) { answered(answers) }
             for (answer, batch) in box.removeAll() { history.events.append(.answered(answer, batch: batch)) }
         case .wait(let batch, let until): waits[batch] = until
-        case .endWait(let batch): waits[batch] = nil
+        case .cancelWait(let batch): waits[batch] = nil
         case .ping, .replaceExpiredToken, .keepToken: break
         }
     }

@@ -4,7 +4,7 @@ import Time
 @testable import TransportAPNs
 
 /// Tests what each answer means for the push and the connection. Sources: Apple's page "Handling notification responses
-/// from APNs", and observations of clients.
+/// from APNs", and answers that other clients of APNs have reported.
 @Suite struct Treatments {
     private static let table: [(Int, String, Treatment.Push, Treatment.Connection)] = [
         (200, "", .accept, .keep),
@@ -71,7 +71,7 @@ import Time
         }
     }
 
-    @Test func `waits double and stay between their bounds`() {
+    @Test func `waits double up to a maximum, vary with the jitter, and are not shorter than Retry-After`() {
         let backoff = Backoff()
         #expect(backoff.wait(.serverError, attempts: 1, jitter: 0) == .seconds(720))
         #expect(backoff.wait(.serverError, attempts: 1, jitter: 0.5) == .seconds(900))

@@ -28,13 +28,14 @@ final class CourierRig: Sendable {
         let outcomes: EventLogWriter
     }
 
-    init(_ settings: String = "", hasLogs: Bool = true) async throws {
+    /// - Parameter hasPushesLog: If false, the courier finds no log of pushes. The outcomes log exists in any case.
+    init(_ settings: String = "", hasPushesLog: Bool = true) async throws {
         folder = try Folder()
         self.settings = "listen: 127.0.0.1:0\n" + settings
         let options = { [path = folder.path] name in EventLogOptions(directory: path, name: name, sync: .never) }
         logs = Mutex(
             Logs(
-                pushes: try EventLogWriter(options(hasLogs ? "pushes" : "elsewhere")),
+                pushes: try EventLogWriter(options(hasPushesLog ? "pushes" : "elsewhere")),
                 outcomes: try EventLogWriter(options("outcomes"))))
         try await start()
     }
@@ -85,22 +86,22 @@ final class CourierRig: Sendable {
         try append(#"{"type":"device.unregister",\#(device.account),"device":"\#(device.name)"}"#)
     }
 
-    /// A push event, and the deliveries that the stage makes of it.
+    /// Appends a push event. Returns the deliveries that the stage makes of it.
     func push(
         _ text: String, to devices: Device..., unpruned: String? = nil, expiration: String? = nil
     ) throws -> [Delivery] {
         let payload = #"{"aps":{"alert":"\#(text)"},"ck":{"nid":"n-\#(text)"}}"#
         let headers = expiration.map { #""apns-expiration":"\#($0)""# } ?? ""
-        let whole = unpruned.map { #","unpruned":\#($0)"# } ?? ""
+        let unprunedMember = unpruned.map { #","unpruned":\#($0)"# } ?? ""
         let sequence = try append(
             #"{"type":"push",\#(devices[0].account),"notificationID":"n-\#(text)","headers":{\#(headers)},"#
-                + #""payload":\#(payload)\#(whole),"causes":[]}"#)
+                + #""payload":\#(payload)\#(unprunedMember),"causes":[]}"#)
         return devices.map {
             $0.delivery(of: payload, "n-\(text)", push: sequence, unpruned: unpruned, headers: headers)
         }
     }
 
-    /// A `push.redrive` event, and the delivery that the stage makes of it.
+    /// Appends a `push.redrive` event. Returns the delivery that the stage makes of it.
     func redrive(_ text: String, to device: Device) throws -> Delivery {
         let payload = #"{"aps":{"alert":"\#(text)"},"ck":{"nid":"n-\#(text)"}}"#
         let sequence = try append(

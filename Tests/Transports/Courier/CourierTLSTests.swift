@@ -15,7 +15,7 @@ struct CourierTLSTests {
         try await CourierRig("certificate: \(certificates.certificate)\nkey: {$file: \(certificates.key)}\n")
     }
 
-    @Test func `clients that trust the certificate are answered over TLS`() async throws {
+    @Test func `clients that trust the certificate are answered over TLS from version 1.2 on`() async throws {
         let certificates = try TestCertificates()
         try certificates.make(commonName: "one")
         let rig = try await Self.rig(certificates)

@@ -191,7 +191,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `the limits of pages, marks, bodies and targets allow their maximum and no more`() async throws {
+    @Test func `the limits of page entries, marks, bodies and targets allow their maximum and no more`() async throws {
         let rig = try await CourierRig("keepPerUser: 1000")
         try rig.register(mac)
         for part in 0..<2 {
@@ -250,7 +250,7 @@ import Testing
     }
 
     @Test func `without the log of pushes, a change token ahead of the store is expired`() async throws {
-        let rig = try await CourierRig("keepPerUser: 1", hasLogs: false)
+        let rig = try await CourierRig("keepPerUser: 1", hasPushesLog: false)
         let first = try rig.push("a", to: mac)
         try await rig.deliver(first + rig.push("b", to: mac))
         let token = try await rig.fetch(mac).serverChangeToken

@@ -90,13 +90,13 @@ import Testing
 
     @Test func `a token belongs to the device that registered it last`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms")
-        var taken = Device("phone", of: "_bob")
-        taken.token = mac.token
+        var newOwner = Device("phone", of: "_bob")
+        newOwner.token = mac.token
         try rig.register(mac)
         try await rig.deliver(rig.push("alice's", to: mac))
-        try rig.register(taken)
-        #expect(try await rig.poll(taken).body.isEmpty)
-        #expect(try await rig.fetch(taken).notifications.isEmpty)
+        try rig.register(newOwner)
+        #expect(try await rig.poll(newOwner).body.isEmpty)
+        #expect(try await rig.fetch(newOwner).notifications.isEmpty)
         try await rig.stop()
     }
 
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func `without the log of pushes, a device is registered by its first push`() async throws {
-        let rig = try await CourierRig(hasLogs: false)
+        let rig = try await CourierRig(hasPushesLog: false)
         async let reply = rig.poll(mac)
         try await rig.waitForPolls(1)
         try await rig.deliver(rig.push("Hi", to: mac))
@@ -161,7 +161,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a push without an app or with a bad token is not accepted`() async throws {
+    @Test func `a push without an app, with a bad token or to a closed courier is not accepted`() async throws {
         let rig = try await CourierRig()
         var bad = mac
         bad.token = "mac-token"

@@ -26,7 +26,7 @@ import Testing
             "path.too_long"
         ),
     ])
-    func `a bad request is answered with its reason`(
+    func `a bad request is answered with its status and error code`(
         path: String, method: String, body: String, status: Int, code: String
     ) async throws {
         let rig = try await CourierRig()
@@ -81,7 +81,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a poll whose client disconnects takes no notification`() async throws {
+    @Test func `a waiting poll ends without a notification when its client closes its sending side`() async throws {
         let rig = try await CourierRig()
         let mac = Device("mac")
         try rig.register(mac)
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// RFC 9110, sections 9.3.2 and 10.1.1; RFC 9112, section 3.2.2.
-    @Test func `HEAD has no body, Expect is answered, and a target may be absolute`() async throws {
+    @Test func `the answer to HEAD has no body, Expect is answered, and a target may be absolute`() async throws {
         let rig = try await CourierRig()
         let client = try RawClient(port: rig.transport.port)
         client.send("HEAD /courier/\(Self.token) HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -104,7 +104,9 @@ import Testing
         client.send(
             "POST /courier/\(Self.token)/read HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\n{"
         )
-        #expect(await client.statuses(4) == [405, 403, 100, 400])
+        let text = await client.answers(4)
+        #expect(RawClient.statuses(in: text) == [405, 403, 100, 400])
+        #expect(!text.contains("method.wrong"), "HEAD got a body: \(text)")
         try await rig.stop()
     }
 

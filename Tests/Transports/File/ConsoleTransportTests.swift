@@ -17,12 +17,12 @@ import Testing
         return shown.lines
     }
 
-    private func line(_ aps: String, headers: String = "{}", family: String = #""qry":{"sid":"feed"}"#) -> String {
+    private func line(_ aps: String, headers: String = "{}", ck: String = #""qry":{"sid":"feed"}"#) -> String {
         #"{"notificationID":"n","user":"_alice","device":"mac","transport":"c","token":"secret","headers":\#(headers),"#
-            + #""payload":{"aps":\#(aps),"ck":{\#(family)}},"causes":[]}"#
+            + #""payload":{"aps":\#(aps),"ck":{\#(ck)}},"causes":[]}"#
     }
 
-    @Test func `the line of a push shows its user, device, texts and subscription`() async throws {
+    @Test func `the line of a push shows its user, device, texts, subscription, badge and collapse ID`() async throws {
         let full = line(
             #"{"alert":{"title":"Notes","body":"Added"},"badge":7}"#, headers: #"{"apns-collapse-id":"n1"}"#)
         #expect(
@@ -36,13 +36,13 @@ import Testing
         (#"{"alert":{"title-loc-key":"T","loc-key":"K","loc-args":["a","b"]}}"#, #"T(), K("a", "b")"#),
         (#"{"alert":{"title":"A","subtitle":"B","body":"C"}}"#, #""A", "B", "C""#),
     ])
-    func `the texts of an alert are shown`(aps: String, shown: String) async throws {
+    func `the texts of an alert are shown, or silent without texts`(aps: String, shown: String) async throws {
         #expect(try await show([line(aps)]) == ["_alice on mac: \(shown) (query subscription feed)"])
     }
 
     @Test func `the kind of the subscription follows from the payload`() async throws {
-        let families = [#""fet":{"sid":"z"}"#, #""met":{"sid":"d"}"#, ""]
-        let shown = try await show(families.map { line("{}", family: $0) })
+        let payloads = [#""fet":{"sid":"z"}"#, #""met":{"sid":"d"}"#, ""]
+        let shown = try await show(payloads.map { line("{}", ck: $0) })
         #expect(
             shown == [
                 "_alice on mac: silent (zone subscription z)", "_alice on mac: silent (database subscription d)",
@@ -50,13 +50,13 @@ import Testing
             ])
     }
 
-    @Test func `no text of a push can move the cursor, start a line or turn the reading direction`() async throws {
+    @Test func `no text can move the terminal's cursor, start a line or turn the reading direction`() async throws {
         let shown = try await show([line(#"{"alert":"a\u001b[2J\nb\u202Ec\u009Bd 👩‍💻"}"#)])
         #expect(
             shown == [#"_alice on mac: "a\u{1b}[2J\u{a}b\u{202e}c\u{9b}d 👩‍💻" (query subscription feed)"#])
     }
 
-    @Test func `the format json shows a push as other transports send it`() async throws {
+    @Test func `the format json shows the line of a push unchanged`() async throws {
         #expect(try await show([line("{}")], settings: "format: json") == [line("{}")])
     }
 

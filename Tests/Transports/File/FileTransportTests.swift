@@ -127,7 +127,7 @@ import Testing
         try await second.open()
     }
 
-    @Test func `a full device fails pushes with the system's reason`() async throws {
+    @Test func `pushes to /dev/full fail with the system's reason, and pushes after close fail`() async throws {
         let transport = FileTransport(path: "/dev/full", calls: FileCalls())
         try await transport.open()
         #expect(await transport.deliver(pushes("one")).map(\.reason) == ["No space left on device"])

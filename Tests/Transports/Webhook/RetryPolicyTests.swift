@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["ftp://x", "example.com", "https://", "https://user:secret@example.com/", ""])
-    func `a url to which nothing can be posted is refused`(url: String) {
+    func `a url that is not http, has no host or names a user is refused`(url: String) {
         #expect(throws: PipelineFileError.self) { try webhookSettings("url: \"\(url)\"") }
     }
 

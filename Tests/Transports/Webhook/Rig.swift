@@ -5,7 +5,8 @@ import Time
 
 @testable import TransportWebhook
 
-/// A transport that posts to a test's server. An unanswered push is deferred only when ``endAnswerWaits()`` is called.
+/// A transport that posts to a test's server. Until ``endAnswerWaits()`` is called, a delivery waits until each push
+/// has its answer or has reached its timeout.
 struct Rig {
     let transport: WebhookTransport
     let clock: TestClock
@@ -91,13 +92,11 @@ func webhookSettings(_ text: String) throws -> WebhookSettings {
 }
 
 func push(
-    _ sequence: UInt64, to device: String = "mac", of user: String = "_alice", attempts: Int = 0,
-    collapseID: String? = nil
+    _ sequence: UInt64, to device: String = "mac", of user: String = "_alice", attempts: Int = 0
 ) -> Delivery {
-    let collapse = collapseID.map { #""apns-collapse-id":"\#($0)","# } ?? ""
     let line =
         #"{"notificationID":"n","user":"\#(user)","device":"\#(device)","transport":"hook","token":"t","#
-        + #""headers":{"apns-id":"id-\#(sequence)\#(user)-\#(device)",\#(collapse)"apns-push-type":"alert"},"payload":{},"causes":[]}"#
+        + #""headers":{"apns-id":"id-\#(sequence)\#(user)-\#(device)","apns-push-type":"alert"},"payload":{},"causes":[]}"#
     var delivery = Delivery(id: .init(push: sequence, device: device), transport: "hook", line: Array(line.utf8))
     delivery.attempts = attempts
     return delivery

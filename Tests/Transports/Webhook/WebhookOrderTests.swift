@@ -20,7 +20,7 @@ import Time
         #expect(result == .failure(.cancelled))
     }
 
-    @Test func `the pushes of one device are sent one after the other, and other devices do not wait`() async throws {
+    @Test func `the pushes of each device are sent one after the other, in their order`() async throws {
         let inFlight = Mutex<Set<String>>([])
         let collisions = Mutex(0)
         let server = TestServer { request, _ in
@@ -99,7 +99,7 @@ import Time
         await slow.rig.transport.close()
     }
 
-    @Test func `pushes to a silent server are deferred, and a push is accepted once it answers again`() async throws {
+    @Test func `pushes to a silent server are deferred, until the server answers again`() async throws {
         let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
         let isSilent = Mutex(true)
         let server = TestServer { _, _ in

@@ -16,7 +16,7 @@ import Testing
         return "{$file: \(folder.file(name))}"
     }
 
-    @Test func `secrets are read from their files, and again when the settings change`() async throws {
+    @Test func `secrets are read from their files, and again when the settings are reloaded`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let text =

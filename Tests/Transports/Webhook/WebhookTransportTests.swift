@@ -79,7 +79,7 @@ import Time
         #expect(await rig.deliver(push(1)).map(\.until) == [rig.clock.now.advanced(by: .seconds(seconds))])
     }
 
-    @Test func `a push is tried again after a dropped connection`() async throws {
+    @Test func `a push is deferred after a dropped connection, and may arrive twice`() async throws {
         let server = TestServer { _, _ in .drop }
         defer { server.stop() }
         let answer = try await Rig(server).deliver(push(1))[0]
@@ -94,7 +94,7 @@ import Time
         #expect(last.outcome == .failed && last.status == nil && last.reason?.contains("connect") == true)
     }
 
-    @Test func `a push is tried again if its answer does not come in time`() async throws {
+    @Test func `a push is deferred if its answer does not come in time, and may arrive twice`() async throws {
         let server = TestServer { _, _ in .silence }
         defer { server.stop() }
         let answer = try await Rig(server, "timeout: 100ms").deliver(push(1))[0]
@@ -115,12 +115,12 @@ import Time
         #expect(answers == [TransportAnswer(push(1).id, .accepted, status: 200)])
     }
 
-    @Test func `a line that is not a push fails without a request`() async throws {
+    @Test func `a line that is no push, or has a control character in its apns-id, fails unsent`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let id = Delivery.ID(push: 1, device: "mac")
-        let split = #"{"user":"_bob","headers":{"apns-id":"1\r\nauthorization: me"}}"#
-        for line in ["{}", "no json", split, split.replacing(#"\r\n"#, with: #"\u007f"#)] {
+        let injecting = #"{"user":"_bob","headers":{"apns-id":"1\r\nauthorization: me"}}"#
+        for line in ["{}", "no json", injecting, injecting.replacing(#"\r\n"#, with: #"\u007f"#)] {
             let answers = try await Rig(server).deliver(Delivery(id: id, transport: "hook", line: Array(line.utf8)))
             #expect(answers.map(\.outcome) == [.failed])
         }

@@ -16,7 +16,7 @@ extension MatchWorkload {
     }
 
     private func write(_ number: Int, _ random: inout WorkloadRandom, to line: inout ByteBuffer) {
-        let type = types[random.weighted(typeSums)]
+        let type = types[random.weighted(cumulativeTypeWeights)]
         let action = Action(rawValue: random.weighted([35, 85, 100])) ?? .create
         let isPublic = random.chance(60)
         let user = random.skewed(users)

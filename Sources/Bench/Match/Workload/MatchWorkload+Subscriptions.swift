@@ -44,7 +44,7 @@ extension MatchWorkload {
 
     private func writeQuery(isPublic: Bool, _ random: inout WorkloadRandom, to line: inout ByteBuffer) {
         line.append(",\"subscriptionType\":\"query\"")
-        let type = types[random.weighted(typeSums)]
+        let type = types[random.weighted(cumulativeTypeWeights)]
         if !isPublic {
             if random.chance(50) { appendZone(&random, to: &line) } else { line.append(",\"zoneWide\":true") }
         }
@@ -60,7 +60,10 @@ extension MatchWorkload {
     private func writeZoneOrDatabase(isZone: Bool, _ random: inout WorkloadRandom, to line: inout ByteBuffer) {
         line.append(isZone ? ",\"subscriptionType\":\"zone\"" : ",\"subscriptionType\":\"database\"")
         if isZone { appendZone(&random, to: &line) }
-        if random.chance(30) { line.append(raw: ",\"recordType\":\"\(types[random.weighted(typeSums)].name)\"") }
+        if random.chance(30) {
+            let type = types[random.weighted(cumulativeTypeWeights)]
+            line.append(raw: ",\"recordType\":\"\(type.name)\"")
+        }
     }
 
     private func appendZone(_ random: inout WorkloadRandom, to line: inout ByteBuffer) {

@@ -13,7 +13,7 @@ struct MatchWorkload {
     /// Whether the workload has fewer types, fuller records and shorter predicates, so that more pairs match.
     let isDense: Bool
     let types: [RecordType]
-    let typeSums: [Int]
+    let cumulativeTypeWeights: [Int]
     let users: Int
 
     struct RecordType {
@@ -40,16 +40,16 @@ struct MatchWorkload {
         types = MatchWorkload.typeNames.prefix(isDense ? 8 : MatchWorkload.typeNames.count).map {
             RecordType($0, &random)
         }
-        typeSums = WorkloadRandom.zipf(types.count)
+        cumulativeTypeWeights = WorkloadRandom.zipf(types.count)
     }
 }
 
 extension MatchWorkload.RecordType {
     fileprivate init(_ name: String, _ random: inout WorkloadRandom) {
-        let sums = WorkloadRandom.sums(WorkloadField.plain.map(\.weight))
+        let cumulativeWeights = WorkloadRandom.cumulativeWeights(WorkloadField.plain.map(\.weight))
         var plain: [WorkloadField] = []
         while plain.count < 5 {
-            let field = WorkloadField.plain[random.weighted(sums)]
+            let field = WorkloadField.plain[random.weighted(cumulativeWeights)]
             if !plain.contains(where: { $0.name == field.name }) { plain.append(field) }
         }
         self.init(name: name, anchors: random.sample(WorkloadField.anchors, 2), plain: plain)
@@ -68,7 +68,8 @@ extension MatchWorkload {
         case .threads(let share): .text("\(field.name.prefix(1))\(rank(share, &random))")
         case .references(let share), .members(let share): .text("_u\(rank(share, &random))")
         case .items(let share): .integer(rank(share, &random))
-        case .choice(let values, let sums), .someOf(let values, let sums): .text(values[random.weighted(sums)])
+        case .choice(let values, let cumulativeWeights), .someOf(let values, let cumulativeWeights):
+            .text(values[random.weighted(cumulativeWeights)])
         case .title(let words): title(words, &random)
         case .integers(let limit, let isSkewed): .integer(isSkewed ? random.skewed(limit) : random.below(limit))
         case .hundredths(let limit, let isSkewed): .hundredths(isSkewed ? random.skewed(limit) : random.below(limit))

@@ -1,12 +1,12 @@
-/// MT19937 (Matsumoto, Nishimura 1998), seeded as Python's `random.Random(number)` is, so that a workload has the same
-/// bytes in both languages.
+/// The generator MT19937 (Matsumoto, Nishimura 1998). It is seeded like Python's `random.Random(number)`, so a program
+/// in Python gets the same numbers from the same seed.
 struct MersenneTwister {
     private static let length = 624
 
     private var state = [UInt32](repeating: 0, count: MersenneTwister.length)
     private var next = MersenneTwister.length
 
-    /// Seeds with the array of the number's 32-bit words, the lowest first, without zeros at the end.
+    /// Seeds with the low 32 bits of the number. If the high 32 bits are not zero, they follow as a second word.
     init(seed: UInt64) {
         let high = UInt32(truncatingIfNeeded: seed >> 32)
         mix([UInt32(truncatingIfNeeded: seed)] + (high > 0 ? [high] : []))
@@ -15,11 +15,11 @@ struct MersenneTwister {
     private mutating func mix(_ key: [UInt32]) {
         state[0] = 19_650_218
         for index in 1..<state.count { state[index] = scrambled(index, 1_812_433_253) &+ UInt32(index) }
-        var (index, word) = (1, 0)
+        var (index, keyIndex) = (1, 0)
         for _ in 0..<max(state.count, key.count) {
-            state[index] = (state[index] ^ scrambled(index, 1_664_525)) &+ key[word] &+ UInt32(word)
+            state[index] = (state[index] ^ scrambled(index, 1_664_525)) &+ key[keyIndex] &+ UInt32(keyIndex)
             index = following(index)
-            word = (word + 1) % key.count
+            keyIndex = (keyIndex + 1) % key.count
         }
         for _ in 1..<state.count {
             state[index] = (state[index] ^ scrambled(index, 1_566_083_941)) &- UInt32(index)

@@ -1,4 +1,4 @@
-/// A filter of a query.
+/// One comparison in the predicate of a subscription: an element of CloudKit's `filterBy`.
 struct WorkloadClause {
     let field: WorkloadField
     let comparator: String
@@ -9,12 +9,13 @@ struct WorkloadClause {
         (self.field, self.comparator, values, takesList) = (field, comparator, [value], false)
     }
 
-    init(_ field: WorkloadField, _ comparator: String, anyOf values: [WorkloadValue]) {
+    init(_ field: WorkloadField, _ comparator: String, list values: [WorkloadValue]) {
         (self.field, self.comparator, self.values, takesList) = (field, comparator, values, true)
     }
 }
 
 extension MatchWorkload {
+    /// The clauses of one predicate. ``MatchWorkload`` explains anchors and plain fields.
     func clauses(_ type: RecordType, isPublic: Bool, _ random: inout WorkloadRandom) -> [WorkloadClause] {
         let roll = random.below(1000)
         if roll < 2, type.plain.contains(where: \.isChoice) { return [negativeClause(type, &random)] }
@@ -29,7 +30,8 @@ extension MatchWorkload {
         return roll < 700 ? clauses : clauses.prefix(1) + [anchorClause(type.anchors[random.below(2)], &random)]
     }
 
-    /// The clauses of an anchor and up to three plain fields, or of two to five plain fields, in random order.
+    /// The clauses of an anchor and up to three plain fields, or of two to five plain fields. Half of the predicates
+    /// with an anchor begin with the anchor's clause. All other clauses are in random order.
     private func clauses(_ type: RecordType, isAnchored: Bool, _ random: inout WorkloadRandom) -> [WorkloadClause] {
         let count = isAnchored ? random.weighted([30, 65, 90, 100]) : 2 + random.weighted([20, 60, 90, 100])
         var clauses = random.sample(type.plain, count).flatMap { plainClauses($0, &random) }
@@ -40,7 +42,7 @@ extension MatchWorkload {
     private func anchorClause(_ field: WorkloadField, _ random: inout WorkloadRandom) -> WorkloadClause {
         if field.isList { return WorkloadClause(field, "LIST_CONTAINS", value(field, &random)) }
         if random.chance(92) { return WorkloadClause(field, "EQUALS", value(field, &random)) }
-        return WorkloadClause(field, "IN", anyOf: severalValues(field, drawsMax: 8, &random))
+        return WorkloadClause(field, "IN", list: severalValues(field, drawsMax: 8, &random))
     }
 
     /// A clause that excludes values, so that no index can serve it.
@@ -50,7 +52,7 @@ extension MatchWorkload {
             preconditionFailure("\(field.name) has no list of values")
         }
         if random.chance(70) { return WorkloadClause(field, "NOT_EQUALS", .text(values[0])) }
-        return WorkloadClause(field, "NOT_IN", anyOf: values.prefix(3).sorted().map { .text($0) })
+        return WorkloadClause(field, "NOT_IN", list: values.prefix(3).sorted().map { .text($0) })
     }
 }
 
@@ -72,7 +74,7 @@ extension MatchWorkload {
     private func listClause(_ field: WorkloadField, _ roll: Int, _ random: inout WorkloadRandom) -> WorkloadClause {
         if roll < (isDense ? 40 : 88) { return WorkloadClause(field, "LIST_CONTAINS", value(field, &random)) }
         let comparator = roll < (isDense ? 70 : 95) ? "LIST_CONTAINS_ANY" : "LIST_CONTAINS_ALL"
-        return WorkloadClause(field, comparator, anyOf: severalValues(field, drawsMax: 3, &random))
+        return WorkloadClause(field, comparator, list: severalValues(field, drawsMax: 3, &random))
     }
 
     /// - Parameter letters: The length of the prefix; nil for a random length from 3 to 7. The prefix loses a space at
@@ -90,7 +92,7 @@ extension MatchWorkload {
         case ..<15 where field.name == "city": prefixClause(field, letters: 4, &random)
         case ..<72: WorkloadClause(field, "EQUALS", value(field, &random))
         case ..<80: WorkloadClause(field, "NOT_EQUALS", value(field, &random))
-        default: WorkloadClause(field, roll < 97 ? "IN" : "NOT_IN", anyOf: severalValues(field, drawsMax: 5, &random))
+        default: WorkloadClause(field, roll < 97 ? "IN" : "NOT_IN", list: severalValues(field, drawsMax: 5, &random))
         }
     }
 
@@ -102,7 +104,7 @@ extension MatchWorkload {
         case ..<45: WorkloadClause(field, "EQUALS", value(field, &random))
         case _ where limit == 2: WorkloadClause(field, "EQUALS", value(field, &random))
         case ..<55: WorkloadClause(field, "NOT_EQUALS", value(field, &random))
-        case ..<65: WorkloadClause(field, "IN", anyOf: severalValues(field, drawsMax: 4, &random))
+        case ..<65: WorkloadClause(field, "IN", list: severalValues(field, drawsMax: 4, &random))
         default: nil
         }
     }

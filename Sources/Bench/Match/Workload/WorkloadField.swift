@@ -1,16 +1,17 @@
 /// A field of records: its type and its values.
 struct WorkloadField: Sendable {
     enum Values: Sendable {
-        /// An anchor, like the next three cases. For `n` subscriptions there are `n / share` values, but at least 20,
-        /// and always 20 in a dense workload. The first values are more frequent.
+        /// The values of an anchor, a field that most apps subscribe to, as are those of the next three cases. For `n`
+        /// subscriptions there are `n / share` values, but at least 20, and always 20 in a dense workload. The first
+        /// values are more frequent.
         case threads(share: Int)
         case references(share: Int)
         case items(share: Int)
         case members(share: Int)
         /// One element of a list; the first elements are more frequent.
-        case choice([String], sums: [Int])
+        case choice([String], cumulativeWeights: [Int])
         /// Several elements of a list; the first elements are more frequent.
-        case someOf([String], sums: [Int])
+        case someOf([String], cumulativeWeights: [Int])
         case title([String])
         /// Numbers below a limit; if skewed, small numbers are more frequent.
         case integers(Int, isSkewed: Bool)
@@ -60,13 +61,15 @@ extension WorkloadField {
 
     private static func choice(_ name: String, _ weight: Int, _ values: [String]) -> WorkloadField {
         WorkloadField(
-            name: name, type: "STRING", values: .choice(values, sums: WorkloadRandom.zipf(values.count)), weight: weight
+            name: name, type: "STRING", values: .choice(values, cumulativeWeights: WorkloadRandom.zipf(values.count)),
+            weight: weight
         )
     }
 
     private static func someOf(_ name: String, _ weight: Int, _ values: [String]) -> WorkloadField {
         WorkloadField(
-            name: name, type: "STRING_LIST", values: .someOf(values, sums: WorkloadRandom.zipf(values.count)),
+            name: name, type: "STRING_LIST",
+            values: .someOf(values, cumulativeWeights: WorkloadRandom.zipf(values.count)),
             weight: weight)
     }
 

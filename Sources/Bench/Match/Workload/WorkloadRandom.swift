@@ -1,6 +1,6 @@
 import Signing
 
-/// Random numbers from a seed. Each stream of a seed has its own numbers.
+/// Random numbers from a seed and the name of a stream. Each stream of a seed has its own numbers.
 struct WorkloadRandom {
     private var twister: MersenneTwister
 
@@ -26,13 +26,14 @@ struct WorkloadRandom {
 
     /// A random index; its probability is proportional to its weight.
     ///
-    /// - Parameter sums: The sum of the weights up to each index, from ``sums(_:)`` or ``zipf(_:)``.
-    mutating func weighted(_ sums: [Int]) -> Int {
-        let number = below(sums[sums.count - 1])
-        var (low, high) = (0, sums.count)
+    /// - Parameter cumulativeWeights: For each index, the sum of its weight and all weights before it, as
+    ///   ``cumulativeWeights(_:)`` and ``zipf(_:)`` return them.
+    mutating func weighted(_ cumulativeWeights: [Int]) -> Int {
+        let number = below(cumulativeWeights[cumulativeWeights.count - 1])
+        var (low, high) = (0, cumulativeWeights.count)
         while low < high {
             let middle = (low + high) / 2
-            if number < sums[middle] { high = middle } else { low = middle + 1 }
+            if number < cumulativeWeights[middle] { high = middle } else { low = middle + 1 }
         }
         return low
     }
@@ -44,10 +45,10 @@ struct WorkloadRandom {
         return Array(elements.prefix(count))
     }
 
-    /// The sums of weights that follow Zipf's law with exponent 1.
-    static func zipf(_ count: Int) -> [Int] { sums((1...count).map { 1_000_000_000_000 / $0 }) }
+    /// The cumulative weights that follow Zipf's law with exponent 1.
+    static func zipf(_ count: Int) -> [Int] { cumulativeWeights((1...count).map { 1_000_000_000_000 / $0 }) }
 
-    static func sums(_ weights: [Int]) -> [Int] {
+    static func cumulativeWeights(_ weights: [Int]) -> [Int] {
         var sum = 0
         return weights.map { weight in
             sum += weight

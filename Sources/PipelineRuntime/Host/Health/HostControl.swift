@@ -93,13 +93,13 @@ package struct HostReport: Sendable, Hashable {
     package var phase = Phase.starting
     /// The write that failed for lack of room; nil while there is room.
     package var shortage: Shortage?
-    /// Events taken from the upstream or the door.
+    /// Events taken from the upstream; for a source, lines taken from the door, including refused lines.
     package var eventsIn: UInt64 = 0
     /// Events appended to the stage's log.
     package var eventsOut: UInt64 = 0
     /// The last sequence of the log of dead letters. It also counts the dead letters of earlier runs.
     package var deadLetters: UInt64 = 0
-    /// Messages that were refused because they break the link's protocol.
+    /// Messages that the host refused, for example because they break the protocol.
     package var refusedFrames = 0
     /// How far the machine's clock is behind the log's time. Negative if the clock jumped ahead by more than a minute
     /// and the log's time has not caught up yet. A positive value appears when the difference exceeds ten seconds, and

@@ -25,7 +25,8 @@ extension ConsumerLoop {
         }
         if evenIfEmpty || state.isRecordDue { state.requireRecord() }
         guard try finishStep(), try wakeStage(through: now) else { return false }
-        // A push is in the log before a transport gets it, so its answer is always in a later batch.
+        // This batch records that the pushes in the outbox are handed out. It is appended before a transport gets them,
+        // so their answers are always in a later batch.
         let handsOut = !out.deliveries.isEmpty
         if handsOut { state.requireRecord() }
         let firstUnanswered = clock?.stage.firstUnanswered ?? (handsOut ? state.taken + 1 : nil)
@@ -36,7 +37,7 @@ extension ConsumerLoop {
         case .unneeded: break
         case .appended: state.noteAppended()
         }
-        handOut()
+        queuePushes()
         if !state.hasCaughtUp { try switchToCurrentSettings(after: state.taken) }
         try grant()
         return true

@@ -16,7 +16,7 @@ extension ConsumerLoop {
     /// row were set aside.
     func reportCrashes(through last: UInt64) {
         guard let sequence = journal?.crashingEvent else { return }
-        let crashes = "crashed \(CrashJournal.crashesMax) times on event \(sequence) of \(upstreamName)"
+        let crashes = "crashed at least \(CrashJournal.crashesMax) times on event \(sequence) of \(upstreamName)"
         if sequence <= last {
             let remedy = "so the event cannot be set aside; start the build that wrote the log, or fix the stage"
             let cause = "some outputs of this event are in the log already"

@@ -6,8 +6,9 @@ import PipelineKit
 /// Each batch of the stage's log covers some events and after them some answers. No event follows an answer in the same
 /// batch. A replay feeds the stage the events up to the batch's cursor, then the answers in the batch.
 extension ConsumerLoop {
-    /// Queues the stage's pushes at its transports. Called once the pushes are in the log.
-    func handOut() {
+    /// Puts the pushes in the outbox into the queues of their transports. Called once the log records that they are
+    /// handed out. ``dispatch()`` sends them.
+    func queuePushes() {
         let deliveries = out.takeDeliveries()
         if !deliveries.isEmpty { transports.append(deliveries.filter(goesToTransport)) }
         transports.withdraw(out.takeWithdrawals())
@@ -21,6 +22,7 @@ extension ConsumerLoop {
         return false
     }
 
+    /// Sends queued pushes to the transports that have room.
     func dispatch() throws {
         guard state.mayHandOut(conditions), out.isEmpty else { return }
         for line in transports.takeComplaints() { StandardError.write("\(plan.stage): \(line)") }
@@ -40,8 +42,8 @@ extension ConsumerLoop {
         let time = plan.clock == .wall ? max(now, logNow) : now
         guard try wakeStageAndCommit(through: time) else { return }
         clock?.advance(to: time, into: &out)
-        // A wake may have just handed out a push again. Its commit puts the push into its transport's queue, from which
-        // a late answer can withdraw it.
+        // A wake may have just handed out a push again. The commit puts the push into its transport's queue. From
+        // there the stage can withdraw the push, if a late answer ends it.
         guard try out.deliveries.isEmpty || commit() else { return }
         state.requireRecord()
         var answers = transports.takeAnswers()

@@ -114,14 +114,14 @@ extension ConsumerLoop {
         if let context { try clock?.adopt(settings, context: context) }
     }
 
-    /// Ends the past: gives the stage the settings in the pipeline file, and hands out the stage's unanswered pushes
-    /// again.
+    /// Finishes catching up: gives the stage the settings in the pipeline file, and hands out the stage's unanswered
+    /// pushes again.
     func switchToCurrentSettings(after sequence: UInt64) throws {
         while let settings = periods?.next(beforeEvent: .max) { try adopt(settings) }
         if timeline.hasChanged { try adopt(timeline.current) }
         try timeline.record(after: sequence, now: outlet.log.lastNow)
         state.switchToCurrentSettings()
         if let clock { clock.stage.handOutAgain(at: clock.now, into: &out) }
-        handOut()
+        queuePushes()
     }
 }

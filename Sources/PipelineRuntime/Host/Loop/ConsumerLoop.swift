@@ -230,7 +230,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     /// The log's time now, for a stage on the machine's clock.
     var logNow: Instant { outlet.now(from: clock?.now ?? .epoch) }
 
-    /// Moves virtual time forward. Each wake on the way gets a batch with its own time.
+    /// Moves virtual time forward. The outputs of each wake on the way are a batch with the time of the wake.
     ///
     /// Does nothing during a rebuild, which takes the times from the stage's own log.
     ///

@@ -44,7 +44,8 @@ final class CrashJournal {
     /// The event that the stage must set aside. Nil if the stage must not set any event aside.
     var eventToSetAside: UInt64? { record.setAsideInARow < Self.setAsideMax ? crashingEvent : nil }
 
-    /// The event on which the stage crashed ``crashesMax`` times. Nil if no single event caused so many crashes.
+    /// The event on which the stage crashed at least ``crashesMax`` times in a row. Nil if no single event caused so
+    /// many crashes.
     var crashingEvent: UInt64? {
         record.crashes >= Self.crashesMax && record.suspects.count == 1 ? record.suspects.lowerBound : nil
     }

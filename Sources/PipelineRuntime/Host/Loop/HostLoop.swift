@@ -28,7 +28,7 @@ protocol HostWork: AnyObject {
     /// The oldest events that the stage needs to start again.
     var retentionFloor: RetentionFloor { get }
 
-    /// Called after events before `first` were removed from the stage's own log.
+    /// Called when the events before `first` are about to be removed from the stage's own log.
     func noteTrimmed(to first: UInt64)
 
     func fill(_ report: inout HostReport)

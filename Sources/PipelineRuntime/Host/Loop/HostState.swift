@@ -9,7 +9,7 @@ import Time
 /// | waiting for upstream | nothing: the length of the past is unknown | ``begin(taken:committed:resuming:)`` |
 /// | catching up | recorded events are fed, nothing is appended; then an unfinished step is repeated and finished | ``endPast()``, ``switchToCurrentSettings()`` |
 /// | folding | events are fed, the stage is woken, answers are taken, batches are appended | one of the next three states |
-/// | delivering | the outputs of one step are appended part by part; the stage gets nothing else | ``endStep()`` |
+/// | writing parts | the outputs of one step are appended part by part; the stage gets nothing else | ``endStep()`` |
 /// | waiting for room | held input waits for the log or for transports; no more is taken | ``takeHeld()`` |
 /// | stopping | no input is taken and no push handed out; answers to pushes in flight are taken | the host's end |
 ///
@@ -72,7 +72,7 @@ struct HostState: Hashable {
     private(set) var committed: UInt64 = 0
     private(set) var step: OpenStep?
     private(set) var held: HeldInput?
-    /// Whether the next batch is appended even without events, to record a wake or the end of a step.
+    /// Whether the next batch is appended even without events, for example to record a wake or the end of a step.
     private(set) var mustRecord = false
 
     /// How many parts one turn appends before the host serves its consumers.

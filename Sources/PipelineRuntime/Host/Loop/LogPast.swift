@@ -17,7 +17,7 @@ package final class LogPast: PastEvents {
     package func read(_ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
         do {
             guard let line = try line(sequence) else {
-                throw SnapshotMakerError.missingEvent(log: directory, sequence: sequence)
+                throw RebuildError.missingEvent(log: directory, sequence: sequence)
             }
             line.withUnsafeBytes(body)
             return true

@@ -48,9 +48,9 @@ final class PluginLoop: HostWork {
     /// Whether the socket may have messages from the program.
     private var hasFrames = false
     var callbacks = PluginCallbacks()
-    /// Events through this one are sent one at a time, because a program ended before it answered them.
+    /// Events through this one are sent one at a time, because a program crashed before it answered them.
     private var sendSinglyThrough: UInt64 = 0
-    /// How often in a row a program ended on one event.
+    /// How often in a row a program crashed on one event.
     private var crashes: (sequence: UInt64, count: UInt64) = (0, 0)
     private var setAsideInARow: UInt64 = 0
 

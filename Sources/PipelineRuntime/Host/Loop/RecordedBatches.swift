@@ -6,14 +6,14 @@ import Time
 /// Reads the batches of a stage's own log during a rebuild. Their `(cursor, now)` pairs say when the stage was woken
 /// between two events; their events record the transports' answers.
 ///
-/// Each batch asks for three steps: feed the events up to its cursor, advance to its time, give the answers that it
+/// Each batch asks for three actions: feed the events up to its cursor, advance to its time, give the answers that it
 /// records. See ``RecordedPast`` and ``BatchAnswers``.
 struct RecordedBatches {
     private let upstream: String
     private let reader: EventLogReader
     private var past: RecordedPast
     private let answers: RecordedAnswers?
-    private var batch = BatchAnswers(leavesUnanswered: true)
+    private var batchAnswers = BatchAnswers(leavesUnanswered: true)
     /// The last event of the stage's own log that the rebuild's first state includes.
     private let included: UInt64
     /// Where the rebuild ends, even if the log continues.
@@ -48,15 +48,15 @@ struct RecordedBatches {
     var setAside: UInt64? { past.setAside }
 
     /// The answer to a push, if it came at once; nil if it came later.
-    mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batch.takeImmediateAnswer(to: id) }
+    mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batchAnswers.takeImmediateAnswer(to: id) }
 
     /// The answers at the end of the current batch.
-    mutating func takeAnswers() -> [TransportAnswer] { batch.takeLaterAnswers() }
+    mutating func takeAnswers() -> [TransportAnswer] { batchAnswers.takeLaterAnswers() }
 
     mutating func readBatch() throws {
         let header = try readHeader()
         let isOver = header.map(isBeyondEnd) ?? true
-        if isOver { batch = BatchAnswers(leavesUnanswered: true) }
+        if isOver { batchAnswers = BatchAnswers(leavesUnanswered: true) }
         past.begin(isOver ? nil : header)
     }
 
@@ -69,7 +69,7 @@ struct RecordedBatches {
     private mutating func readHeader() throws -> BatchHeader? {
         guard let answers else { return try reader.nextHeader() }
         let next = try reader.next()
-        batch = BatchAnswers(
+        batchAnswers = BatchAnswers(
             next.map { answers.read($0, after: included) } ?? [],
             leavesUnanswered: next?.header.cursor.hasUnansweredPushes ?? true)
         return next?.header

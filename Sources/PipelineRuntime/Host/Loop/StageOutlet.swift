@@ -69,8 +69,8 @@ final class StageOutlet {
     var isDiskFull: Bool { room.shortage != nil }
 
     /// Appends the rejections in the outbox to the dead letters, and its events to the log as one batch. The batch's
-    /// cursor says which input the events answer. Unless the sync policy is `always`, consumers get the batch at once;
-    /// otherwise they get it when it is durable: see ``revealDurable()``.
+    /// cursor says which input the events answer. Under the sync policy `always`, consumers get the batch when it is
+    /// durable: see ``revealDurable()``. Under any other policy they get it at once.
     ///
     /// After ``Commit/noRoom``, call this again with the same cursor and no further outputs, until it succeeds.
     ///
@@ -166,13 +166,13 @@ final class StageOutlet {
 
 /// Rejected input with its reasons, in a log beside the stage's own.
 ///
-/// Dead letters are appended before the batch whose cursor passes their input, and have the same cursor. After a crash
-/// between the two appends, the dead letters that are already in the log are not written again.
+/// Dead letters are appended before the batch whose cursor passes their input. Their own cursor is at the last rejected
+/// event. After a crash between the two appends, the dead letters that are already in the log are not written again.
 final class DeadLetters {
     private let plan: HostPlan
     private let identity: LogIdentity
     private var writer: EventLogWriter?
-    /// The upstream sequence of the last rejected event that the log holds.
+    /// The upstream sequence of the last rejected event in the log of dead letters.
     private var lastHeld: UInt64 = 0
     private(set) var count: UInt64 = 0
 

@@ -57,14 +57,15 @@ extension Cursor {
     private static let out = "/out"
 
     /// The first upstream event with a push that had no first answer when the batch was written. For all pushes of
-    /// earlier events the log holds outcomes or attempts. Nil if no push waits for its first answer.
+    /// earlier events the log holds outcomes or attempts. If no push waited for its first answer, but the batch handed
+    /// out retries, it is the event after the cursor. Nil if the batch left no push unanswered.
     package var firstUnanswered: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
 
-    /// Whether pushes waited for their first answer when the batch was written.
+    /// Whether pushes were unanswered when the batch was written: first attempts, or retries that it handed out.
     package var hasUnansweredPushes: Bool { firstUnanswered != nil }
 
-    /// The upstream's log, and the last of its sequences whose outputs are complete. Nil for a source, which reads no
-    /// other log.
+    /// The upstream's log, and the last of its sequences whose outputs are complete. Meaningless in the cursor of a
+    /// source, which has the positions of producers instead.
     package var input: (log: String, position: UInt64)? {
         // No log's name has a slash: see ``EventLogLimits``.
         positions.first { !$0.key.contains("/") }.map { ($0.key, $0.value) }

@@ -22,7 +22,7 @@ package final class ChildProcess: Sendable {
     /// The child's standard input and output.
     package enum Standard: Sendable {
         /// The input is a socket that closes when this process ends, even by a crash. So a child that watches its input
-        /// never outlives this process. See ``SupervisorLine``. The output is this process's descriptor `output`.
+        /// never outlives this process. See ``SupervisorSocket``. The output is this process's descriptor `output`.
         case lifeline(output: Int32)
         /// Both are this descriptor.
         case descriptor(Int32)
@@ -129,8 +129,8 @@ package final class ChildProcess: Sendable {
     package func endInput() { if lifeline >= 0 { shutdown(lifeline, Int32(SHUT_WR)) } }
 
     /// Calls `body` with this process's end of the lifeline, which stays open during the call.
-    func withLine<Result>(_ body: (SupervisorLine) -> Result) -> Result {
-        withExtendedLifetime(self) { body(SupervisorLine(descriptor: lifeline)) }
+    func withSocket<Result>(_ body: (SupervisorSocket) -> Result) -> Result {
+        withExtendedLifetime(self) { body(SupervisorSocket(descriptor: lifeline)) }
     }
 
     package func wait() async -> Exit {

@@ -60,7 +60,7 @@ final class PluginProcess: Sendable {
     var isDown: Bool { state.withLock { $0.end != nil } }
 
     /// Notes that the event on which the program crashed was set aside. The next pause is the shortest again.
-    func forgetFailures() { state.withLock { $0.hasSetAside = true } }
+    func noteSetAside() { state.withLock { $0.hasSetAside = true } }
 
     private func takeHasSetAside() -> Bool {
         state.withLock { state in

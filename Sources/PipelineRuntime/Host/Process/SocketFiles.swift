@@ -18,8 +18,8 @@ package enum SocketFiles {
         endpoint.hasPrefix("ipc://") ? String(endpoint.dropFirst("ipc://".count)) : nil
     }
 
-    /// The path of the socket file to which this process may not connect; nil for another endpoint, and if there is no
-    /// such file.
+    /// The path of the socket file of an `ipc://` endpoint, if this process may not connect to it. Nil if it may, if
+    /// there is no such file, and for an endpoint that is not `ipc://`.
     static func forbiddenPath(of endpoint: String) -> String? {
         guard let path = path(of: endpoint) else { return nil }
         // unix(7): connecting to a socket file requires write permission.

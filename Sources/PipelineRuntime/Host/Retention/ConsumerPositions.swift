@@ -2,8 +2,8 @@ import EventLog
 import Events
 import JSON
 
-/// The first sequence that each reader of a log may still ask for. The file `consumers.json` beside the log keeps these
-/// sequences, so that they also protect events while a reader is down.
+/// The first sequence that each stage that reads a log may still ask for. The file `consumers.json` beside the log
+/// keeps these sequences, so that they also protect events while such a stage is down.
 ///
 /// The file may be out of date. Then more of the log is kept than needed, never less. The file's last element is the
 /// CRC-32C of everything before it. Files of earlier builds have no checksum and are trusted.

@@ -22,7 +22,7 @@ final class Retention {
     private let plan: HostPlan
     private let files: RetentionFiles
     private var positions: ConsumerPositions?
-    private var segment: UInt64 = 0
+    private var segmentAtLastCheck: UInt64 = 0
     private var nextCheck: ContinuousClock.Instant?
 
     private static let interval = Duration.seconds(60)
@@ -42,10 +42,9 @@ final class Retention {
         takeReports(outlet.server)
         if let removable = files.takeRemovable() { return remove(removable, outlet, floor) }
         let time = plan.time.monotonicNow()
-        guard plan.retention.isOn, outlet.log.segmentFirst != segment || nextCheck.map({ time >= $0 }) ?? true else {
-            return nil
-        }
-        (segment, nextCheck) = (outlet.log.segmentFirst, time + Retention.interval)
+        let isNewSegment = outlet.log.segmentFirst != segmentAtLastCheck
+        guard plan.retention.isOn, isNewSegment || nextCheck.map({ time >= $0 }) ?? true else { return nil }
+        (segmentAtLastCheck, nextCheck) = (outlet.log.segmentFirst, time + Retention.interval)
         look(outlet, floor)
         return nil
     }

@@ -8,7 +8,8 @@ import Time
 package struct SettingsHistory: Sendable {
     /// One line: settings, and the position from which they applied.
     package struct Entry: Hashable, Sendable {
-        /// The last upstream sequence that the stage took under the previous settings.
+        /// The last upstream sequence that the stage took under the previous settings; for a source, the last sequence
+        /// that it wrote under them.
         package var after: UInt64
         /// The `now` of the last batch under the previous settings.
         package var now: Instant

@@ -17,7 +17,8 @@ package struct SettingsPeriods<S: Stage> {
     /// - Parameters:
     ///   - history: The recorded settings; nil if there are no records.
     ///   - settings: The settings to use if the history has no settings of this kind of stage.
-    ///   - position: The last upstream sequence that the stage's state includes; 0 for a new stage.
+    ///   - position: The last upstream sequence that the stage's state includes; for a source, the last sequence of its
+    ///     own log. 0 for a new stage.
     /// - Throws: If this build refuses recorded settings.
     package init(
         _ history: SettingsHistory?, else settings: S.Settings, from position: UInt64 = 0
@@ -35,7 +36,7 @@ package struct SettingsPeriods<S: Stage> {
         coming = Array(periods.dropFirst(past + 1))
     }
 
-    /// The last event under the current settings; `UInt64.max` if no other settings follow.
+    /// The last event before the next settings apply; `UInt64.max` if no other settings follow.
     package var lastEvent: UInt64 { coming.first?.after ?? .max }
 
     /// The next settings to adopt before an event is fed. Call this until the result is nil.

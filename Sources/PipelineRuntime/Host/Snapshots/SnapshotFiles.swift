@@ -143,7 +143,7 @@ final class SnapshotFiles: Sendable {
     private func giveUp(_ error: any Error) {
         let isFailure = !(error is CancellationError)
         state.withLock { ($0.isAtWork, $0.hasFailed) = (false, $0.hasFailed || isFailure) }
-        if isFailure { complain("it cannot be made in the background; the stage makes the next one itself: \(error)") }
+        if isFailure { complain("\(error); the next one is made on the stage's own thread, which pauses meanwhile") }
     }
 
     private func checkWanted() throws {

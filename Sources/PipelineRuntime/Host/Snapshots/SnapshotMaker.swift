@@ -45,9 +45,9 @@ struct SnapshotMaker<S: Stage>: Sendable {
         var out = Outbox()
         clock.advance(to: moment.now, into: &out)
         guard clock.now == moment.now else {
-            throw SnapshotMakerError.otherTime(made: clock.now, running: moment.now)
+            throw RebuildError.otherTime(made: clock.now, running: moment.now)
         }
-        guard out.isEmpty else { throw SnapshotMakerError.extraOutput(before: moment.now) }
+        guard out.isEmpty else { throw RebuildError.extraOutput(before: moment.now) }
         try check()
         var writer = SnapshotWriter()
         writer.onProgress(progress)
@@ -90,7 +90,8 @@ struct SnapshotMaker<S: Stage>: Sendable {
     }
 }
 
-enum SnapshotMakerError: Error, CustomStringConvertible {
+/// Why a stage's state cannot be made from the logs.
+enum RebuildError: Error, CustomStringConvertible {
     /// A log does not have an event that the stage has read from it or written to it.
     case missingEvent(log: String, sequence: UInt64)
     case otherTime(made: Instant, running: Instant)

@@ -80,7 +80,7 @@ final class SnapshotSearch<S: Stage> {
                 fitting: fit,
                 where: { isWanted($0) && !unusable.contains(SnapshotMoment($0)) }, problem: report)
         } catch {
-            report("\(error)")
+            write("cannot look for snapshots: \(error)")
             return nil
         }
     }
@@ -108,9 +108,11 @@ final class SnapshotSearch<S: Stage> {
         }
     }
 
-    private func report(_ problem: String) {
-        guard reported.insert(problem).inserted else { return }
-        StandardError.write("\(plan.stage): skipped a snapshot: \(problem)")
+    private func report(_ problem: String) { write("skipped a snapshot: \(problem)") }
+
+    private func write(_ message: String) {
+        guard reported.insert(message).inserted else { return }
+        StandardError.write("\(plan.stage): \(message)")
     }
 }
 

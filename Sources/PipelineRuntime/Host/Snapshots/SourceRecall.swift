@@ -15,7 +15,7 @@ extension StageClock {
         var sequence = position
         while sequence < last {
             guard let batch = try reader.next() else {
-                throw SnapshotMakerError.missingEvent(log: directory, sequence: sequence + 1)
+                throw RebuildError.missingEvent(log: directory, sequence: sequence + 1)
             }
             try onBatch(batch.body.count)
             sequence = batch.header.firstSequence

@@ -47,7 +47,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
         while next <= through {
             try check()
             guard let batch = try reader.next() else {
-                throw SnapshotMakerError.missingEvent(log: directory, sequence: next)
+                throw RebuildError.missingEvent(log: directory, sequence: next)
             }
             var sequence = batch.header.firstSequence
             for line in Lines(batch.body) {

@@ -7,7 +7,7 @@ import ZeroMQ
 
 /// The clock of a host.
 package enum HostClock: Sendable, Hashable {
-    /// The machine's clock. It never goes back within a log.
+    /// The machine's clock. The times in a log never go back, even if this clock does.
     case wall
     /// Virtual time: the times in the input, passed down from stage to stage, without real waits. For `belfry run`,
     /// replay and tests.
@@ -36,6 +36,7 @@ package struct HostPlan: Sendable {
     /// The record for a log without recorded settings.
     var firstSettingsRecord: String
     var surroundings: HostSurroundings
+    /// The names of the readers of the stage's log, from the pipeline file.
     var consumers: [String]
     /// Where consumers connect.
     package var bind: String
@@ -46,6 +47,7 @@ package struct HostPlan: Sendable {
     var inputLog: String?
     /// Where producers connect; nil unless the stage is a source.
     package var door: String?
+    /// The pipeline's data folder.
     var data: String
     var curve: CurvePlan?
     /// The program that does the stage's work over a link; empty for a stage in this process.
@@ -87,7 +89,7 @@ package struct HostPlan: Sendable {
 
 extension HostPlan {
     /// - Throws: ``SettingsError`` if the stage's kind is unknown or does not fit its position in the pipeline, or if
-    ///   its door's address or its keys are invalid.
+    ///   its door's address or its CURVE keys are invalid.
     init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         self.surroundings = surroundings
         let registry = surroundings.registry

@@ -3,7 +3,7 @@ import PipelineKit
 import Time
 
 /// Checks a stage without starting it: its kind, its position in the pipeline, its settings and the settings of its
-/// transports.
+/// transports. Of a stage that is a program, checks only whether the program and its folder can be used.
 package struct StageCheck: Sendable {
     private let registry: Registry
 

@@ -17,7 +17,7 @@ package struct StageHost: Sendable {
     private var context: HostContext { surroundings.context }
 
     /// - Throws: ``SettingsError`` if the stage's kind is unknown or does not fit its position in the pipeline, or if
-    ///   its door's address or its keys are invalid. Another error if the process has no file descriptors left.
+    ///   its door's address or its CURVE keys are invalid. Another error if the process has no file descriptors left.
     package init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         self.stage = surroundings.registry.sealed(stage)
         plan = try HostPlan(self.stage, of: file, in: surroundings)
@@ -152,7 +152,7 @@ package struct StageHost: Sendable {
         let inlet = try sockets.connect(after: outlet.log.cursor.input?.position ?? 0)
         let work = PluginLoop(plan, control, outlet: outlet, inlet: inlet, plugin: try sockets.bindPlugin())
         work.callbacks = PluginCallbacks(
-            onOpen: process.noteOpen, onSetAside: process.forgetFailures, isDown: { process.isDown })
+            onOpen: process.noteOpen, onSetAside: process.noteSetAside, isDown: { process.isDown })
         try loop.run(work)
     }
 }

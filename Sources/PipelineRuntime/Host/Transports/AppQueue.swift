@@ -19,7 +19,7 @@ struct AppQueue {
     /// The pushes in flight to one device.
     private struct Load {
         var count = 0
-        /// When the device last answered, or when its first push was sent.
+        /// When the last answer for the device came. Before the first answer: when the first of these pushes was sent.
         var progress: ContinuousClock.Instant
     }
 
@@ -75,7 +75,7 @@ struct AppQueue {
         return nil
     }
 
-    /// If no other device waits, a device that answers quickly may use more of the room.
+    /// If no device below its share has a waiting push, a device that answers quickly may use more of the room.
     private mutating func nextBeyondShare(_ most: Int, _ now: ContinuousClock.Instant) -> Delivery? {
         parkedDevices.removeAll { parked[$0] == nil }
         for device in parkedDevices {

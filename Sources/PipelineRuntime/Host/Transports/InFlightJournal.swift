@@ -12,9 +12,9 @@ struct InFlightJournal {
     private let files: InFlightJournalFiles
     private let boot: UInt64
     private let sessions: [String: UInt64]
-    /// Every push up to this one may have been sent.
+    /// Every push up to this sequence may have been sent.
     private var horizon: UInt64 = 0
-    /// The pushes that a closed transport may have sent.
+    /// The ``Delivery/ID/number`` of each push that a closed transport may have sent.
     private var unknown: Set<UInt64> = []
     /// For each push in flight, the session number of the transport that has the push.
     private var inFlight: [UInt64: UInt64] = [:]
@@ -28,7 +28,7 @@ struct InFlightJournal {
     ///   - boot: See ``HostTime/boot``.
     ///   - sessions: The session number of each open transport, by its name.
     ///   - after: The log's last sequence.
-    ///   - last: The last push in the upstream's log.
+    ///   - last: The sequence of the last push in the upstream's log.
     ///   - answers: Reads the answers in the log after a sequence.
     init(
         _ files: InFlightJournalFiles, boot: UInt64, sessions: [String: UInt64], after: UInt64, through last: UInt64,
@@ -54,11 +54,11 @@ struct InFlightJournal {
         let finished = Set(
             try answers(record.after).lazy.filter { !$0.isUnderWay && $0.reason != Self.answerLost }.map(\.id.number))
         let openSessions = Set(sessions.values)
-        for entry in record.entries where !finished.contains(entry.push) {
+        for entry in record.entries where !finished.contains(entry.number) {
             if openSessions.contains(entry.session) {
-                inFlight[entry.push] = entry.session
+                inFlight[entry.number] = entry.session
             } else {
-                unknown.insert(entry.push)
+                unknown.insert(entry.number)
             }
         }
         guard unknown.count > Self.unknownMax else { return }
@@ -84,7 +84,7 @@ struct InFlightJournal {
 
     /// Records pushes before they are sent. `after` is the log's last sequence; all earlier answers must be in the log.
     mutating func note(_ deliveries: some Sequence<Delivery>, after: UInt64) throws(EventLogError) {
-        var former: [(push: UInt64, session: UInt64?)] = []
+        var former: [(number: UInt64, session: UInt64?)] = []
         for delivery in deliveries {
             let (number, session) = (delivery.id.number, sessions[delivery.transport] ?? 0)
             let formerSession = inFlight.updateValue(session, forKey: number)
@@ -93,7 +93,7 @@ struct InFlightJournal {
             former.append((number, formerSession))
         }
         do throws(EventLogError) { try files.write(record(after: after)) } catch {
-            for (push, session) in former { inFlight[push] = session }
+            for (number, session) in former { inFlight[number] = session }
             throw error
         }
     }
@@ -114,7 +114,8 @@ struct InFlightJournal {
 
     // MARK: At rest
 
-    /// Records that no push is in flight. `after` is the log's last sequence; all answers must be in the log.
+    /// Records that no push waits for its first answer. Deferred pushes may still be under way. `after` is the log's
+    /// last sequence; all answers must be in the log.
     mutating func noteAtRest(after: UInt64) throws(EventLogError) {
         var record = record(after: after)
         record.isAtRest = true
@@ -125,8 +126,8 @@ struct InFlightJournal {
     private func record(after: UInt64) -> InFlightJournalRecord {
         var record = InFlightJournalRecord(boot: boot, after: after, horizon: horizon)
         record.entries.reserveCapacity(inFlight.count + unknown.count)
-        for (push, session) in inFlight { record.entries.append(Entry(push: push, session: session)) }
-        for push in unknown { record.entries.append(Entry(push: push, session: 0)) }
+        for (number, session) in inFlight { record.entries.append(Entry(number: number, session: session)) }
+        for number in unknown { record.entries.append(Entry(number: number, session: 0)) }
         return record
     }
 }

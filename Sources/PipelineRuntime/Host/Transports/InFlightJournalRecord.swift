@@ -4,12 +4,14 @@ import Time
 
 /// The pushes that a stage's transports may have, as recorded in two small files beside the log.
 ///
-/// The files are written before pushes are sent, and when the stage stops while no push is in flight. They are not
-/// written when answers come: an answer in the log after ``after`` already shows that its push is finished.
+/// The files are written before pushes are sent, and when the stage stops and no push waits for its first answer. They
+/// are not written when answers come: the answers in the log after ``after`` show which pushes the transports no longer
+/// have.
 struct InFlightJournalRecord: Hashable {
     /// One push to one device, in one transport's session.
     struct Entry: Hashable {
-        var push: UInt64
+        /// See ``Delivery/ID/number``.
+        var number: UInt64
         /// The transport's session number; 0 after the session has ended.
         var session: UInt64
     }
@@ -17,11 +19,12 @@ struct InFlightJournalRecord: Hashable {
     /// Of two intact records, the one with the higher generation counts.
     var generation: UInt64 = 0
     var boot: UInt64
-    /// The log's last sequence when the record was written. Later answers in the log tell which pushes are finished.
+    /// The log's last sequence when the record was written. Later answers in the log show which pushes the
+    /// transports no longer have.
     var after: UInt64
-    /// Every push up to this one may have been sent.
+    /// Every push up to this sequence may have been sent.
     var horizon: UInt64 = 0
-    /// Whether the record was forced to the disk while no push was in flight.
+    /// Whether the record was forced to the disk while no push waited for its first answer.
     var isAtRest = false
     /// The pushes that transports have, and the pushes that closed transports may have sent.
     var entries: [Entry] = []
@@ -46,7 +49,7 @@ extension InFlightJournalRecord {
             Self.mark, 0, log.high, log.low, generation, boot, after, horizon, isAtRest ? 1 : 0, UInt64(entries.count),
         ]
         for entry in entries {
-            words.append(entry.push)
+            words.append(entry.number)
             words.append(entry.session)
         }
         words[1] = Self.checksum(words[...])
@@ -64,7 +67,7 @@ extension InFlightJournalRecord {
         var record = InFlightJournalRecord(generation: words[4], boot: words[5], after: words[6], horizon: words[7])
         record.isAtRest = words[8] == 1
         record.entries = stride(from: headerCount, to: total, by: 2).map {
-            Entry(push: words[$0], session: words[$0 + 1])
+            Entry(number: words[$0], session: words[$0 + 1])
         }
         return .record(record)
     }

@@ -10,11 +10,11 @@ final class StageTransports: Sendable {
 
     fileprivate struct Entry {
         var open: OpenTransport
-        var origin: Origin
+        var configuration: Configuration
         var transport: any Transport { open.transport }
     }
 
-    fileprivate struct Origin: Hashable {
+    fileprivate struct Configuration: Hashable {
         var kind: String
         var settings: String
         var folder: String
@@ -27,7 +27,7 @@ final class StageTransports: Sendable {
         }
 
         /// Whether more than the transport's own settings differ, so that it must be opened again.
-        func mustReopen(comparedTo other: Origin) -> Bool {
+        func mustReopen(comparedTo other: Configuration) -> Bool {
             var one = self
             one.settings = other.settings
             return one != other
@@ -39,7 +39,7 @@ final class StageTransports: Sendable {
         fileprivate(set) var descriptions: [String] = []
         fileprivate var opened: [String: Entry] = [:]
         fileprivate var closed: [String] = []
-        fileprivate var changed: [(name: String, origin: Origin, change: TransportChange)] = []
+        fileprivate var changed: [(name: String, configuration: Configuration, change: TransportChange)] = []
 
         fileprivate mutating func close(_ name: String, _ text: String) {
             closed.append(name)
@@ -61,7 +61,9 @@ final class StageTransports: Sendable {
     }
 
     private func make(_ binding: TransportBinding, of host: StageHost) throws -> Entry {
-        Entry(open: OpenTransport(transport: try host.transport(binding, shared)), origin: Origin(binding, host.plan))
+        Entry(
+            open: OpenTransport(transport: try host.transport(binding, shared)),
+            configuration: Configuration(binding, host.plan))
     }
 
     func close() async {
@@ -93,20 +95,20 @@ final class StageTransports: Sendable {
     }
 
     private func add(_ binding: TransportBinding, of host: StageHost, to change: inout Change) async throws {
-        let (name, origin) = (binding.name, Origin(binding, host.plan))
+        let (name, configuration) = (binding.name, Configuration(binding, host.plan))
         guard let entry = entries.withLock({ $0[name] }) else {
             let entry = try make(binding, of: host)
             try await entry.transport.open()
             change.opened[name] = entry
             return change.descriptions.append("\(name) opened")
         }
-        if origin.mustReopen(comparedTo: entry.origin) { return change.close(name, "\(name) reopened") }
+        if configuration.mustReopen(comparedTo: entry.configuration) { return change.close(name, "\(name) reopened") }
         if let own = try await host.change(entry.transport, to: binding) {
-            change.changed.append((name, origin, own))
+            change.changed.append((name, configuration, own))
             if !own.descriptions.isEmpty {
                 change.descriptions.append("\(name): " + own.descriptions.joined(separator: ", "))
             }
-        } else if origin != entry.origin {
+        } else if configuration != entry.configuration {
             change.close(name, "\(name) reopened")
         }
     }
@@ -116,7 +118,7 @@ final class StageTransports: Sendable {
     func apply(_ change: Change) async {
         for one in change.changed { await one.change.apply() }
         let closed = entries.withLock { entries in
-            for one in change.changed { entries[one.name]?.origin = one.origin }
+            for one in change.changed { entries[one.name]?.configuration = one.configuration }
             entries.merge(change.opened) { $1 }
             return change.closed.compactMap { entries.removeValue(forKey: $0)?.transport }
         }

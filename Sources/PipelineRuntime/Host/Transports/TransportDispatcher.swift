@@ -95,10 +95,10 @@ final class TransportDispatcher: Sendable {
 
     var hasAnswers: Bool { state.withLock { !$0.answers.isEmpty } }
 
-    /// Whether no push is in flight and no answer waits.
+    /// Whether no sent push waits for its first answer, and no answer waits. Deferred pushes may still be under way.
     var isResting: Bool { state.withLock { $0.answers.isEmpty && $0.queues.allSatisfy { $0.inFlight == 0 } } }
 
-    /// Whether no push is in flight, no answer waits and no push waits.
+    /// Whether ``isResting`` is true and no push waits for room.
     var isIdle: Bool {
         state.withLock { $0.answers.isEmpty && $0.queues.allSatisfy { $0.inFlight == 0 && $0.waitingCount == 0 } }
     }

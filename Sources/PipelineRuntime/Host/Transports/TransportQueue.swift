@@ -30,13 +30,15 @@ struct TransportQueue {
     let name: String
     let route: Route
     private var queues: [AppQueue] = []
-    /// Status queries, and pushes that the transport still has after an answer `deferred`. They need no further room.
-    private var statusQueries: [Delivery] = []
+    /// Deliveries that need no further room: status queries, and pushes that the transport still has after an answer
+    /// `deferred`.
+    private var bypassing: [Delivery] = []
     private var apps: [Delivery.App?] = []
     private var indices: [Delivery.App?: Int] = [:]
     /// The index of the previous push's queue. The next push most likely has the same app.
     private var lastIndex = 0
-    private var arrivals: [ContinuousClock.Instant] = []
+    /// For each app: when its last push came from the stage.
+    private var lastPushTimes: [ContinuousClock.Instant] = []
     /// For each app: when the provider stopped answering; nil while it answers.
     private var silences: [ContinuousClock.Instant?] = []
     private var nextTurn = 0
@@ -63,15 +65,15 @@ struct TransportQueue {
     var longestQueue: Int { queues.reduce(0) { max($0, $1.count) } }
 
     private func isActive(_ index: Int, at now: ContinuousClock.Instant) -> Bool {
-        !queues[index].isEmpty || queues[index].inFlight > 0 || now - arrivals[index] < Self.appIdle
+        !queues[index].isEmpty || queues[index].inFlight > 0 || now - lastPushTimes[index] < Self.appIdle
     }
 
     mutating func append(_ push: Delivery, at now: ContinuousClock.Instant) {
         waitingCount += 1
-        if bypassesQueues(push) { return statusQueries.append(push) }
+        if bypassesQueues(push) { return bypassing.append(push) }
         let index = index(of: push)
         queues[index].append(push)
-        arrivals[index] = now
+        lastPushTimes[index] = now
     }
 
     private func bypassesQueues(_ push: Delivery) -> Bool {
@@ -91,7 +93,7 @@ struct TransportQueue {
         indices[app] = queues.count
         queues.append(AppQueue())
         apps.append(app)
-        arrivals.append(.now)
+        lastPushTimes.append(.now)
         silences.append(nil)
         return queues.count - 1
     }
@@ -120,7 +122,7 @@ struct TransportQueue {
     private mutating func fill(
         _ pushes: inout [Delivery], _ room: @Sendable (Delivery.App?) -> TransportRoom, _ now: ContinuousClock.Instant
     ) {
-        swap(&pushes, &statusQueries)
+        swap(&pushes, &bypassing)
         let active = queues.indices.filter { isActive($0, at: now) }
         let all = apps.map(room)
         for (index, room) in all.enumerated() { silences[index] = room.isSilent ? silences[index] ?? now : nil }
@@ -156,7 +158,7 @@ struct TransportQueue {
     }
 
     mutating func putBack(_ pushes: [Delivery]) {
-        statusQueries += pushes.filter(bypassesQueues)
+        bypassing += pushes.filter(bypassesQueues)
         let others = pushes.filter { !bypassesQueues($0) }
         for (index, some) in Dictionary(grouping: others, by: { index(of: $0) }) { queues[index].putBack(some) }
         waitingCount += pushes.count
@@ -169,7 +171,7 @@ struct TransportQueue {
         case first
         /// The last answer to a deferred push.
         case late
-        /// A further answer to a finished push.
+        /// A further answer to a deferred push that already has its last answer.
         case known
         /// An answer to a push that the transport does not have.
         case surplus
@@ -207,8 +209,8 @@ struct TransportQueue {
     }
 
     mutating func remove(_ numbers: Set<UInt64>) -> [Delivery.ID] {
-        var removed = statusQueries.filter { numbers.contains($0.id.number) }.map(\.id)
-        statusQueries.removeAll { numbers.contains($0.id.number) }
+        var removed = bypassing.filter { numbers.contains($0.id.number) }.map(\.id)
+        bypassing.removeAll { numbers.contains($0.id.number) }
         for index in queues.indices {
             queues[index].remove { push in
                 guard numbers.contains(push.id.number) else { return false }

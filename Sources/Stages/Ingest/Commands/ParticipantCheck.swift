@@ -38,8 +38,8 @@ struct ParticipantCheck {
         guard allowed.contains(participants.count) else {
             throw ModelError(
                 "participants.count",
-                "a command has 1 to \(CloudKitLimits.participantsMax) participants, not \(participants.count): send the "
-                    + "others in a second command")
+                "a command has 1 to \(CloudKitLimits.participantsMax) participants, not \(participants.count): add "
+                    + "one, or send the rest in a second command")
         }
         var (names, index) = (Set([zoneOwner]), 0)
         for participant in participants.elements {

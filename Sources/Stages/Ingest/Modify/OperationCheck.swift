@@ -15,8 +15,8 @@ struct OperationCheck {
         guard allowed.contains(operations.count) else {
             throw ModelError(
                 "operations.count",
-                "a command has 1 to \(CloudKitLimits.operationsMax) operations, not \(operations.count): send the others "
-                    + "in a second command")
+                "a command has 1 to \(CloudKitLimits.operationsMax) operations, not \(operations.count): add one, or "
+                    + "send the rest in a second command")
         }
         var index = 0
         for operation in operations.elements {

@@ -18,7 +18,7 @@ extension RecordMemory {
         for part in 0..<RecordTable.partCount {
             let entries = try snapshot.view().withUnsafeBytes { RecordEntry.read($0) }
             guard let entries, isValid(entries, part, before: next) else {
-                throw snapshot.error("a record is out of order, or its sequence or zone is out of range")
+                throw snapshot.error("a record is cut off or out of order, or its sequence or zone is out of range")
             }
             table.setPart(part, RecordTablePart(entries))
         }

@@ -94,7 +94,8 @@ struct RecordTablePart {
     @inline(__always)
     mutating func replace(_ entry: RecordEntry, at slot: Int) { slots[slot] = entry }
 
-    /// Inserts an entry. Moves the entries from the slot on by one slot, up to the first free slot. Grows if necessary.
+    /// Inserts an entry. Moves the entry in the slot and the entries after it, up to the first free slot, by one slot.
+    /// Grows if necessary.
     mutating func insert(_ entry: RecordEntry, at slot: Int, _ zones: ZoneMemory) {
         guard (count + 1) * 8 <= homes * 7, var free = firstFree(from: slot) else {
             grow(zones)

@@ -2,8 +2,8 @@ import Predicates
 
 /// A property of a field that subscriptions compare.
 ///
-/// A field and an aspect together make a column. For each record, a column has one or several numbers. The tests of the
-/// subscription index compare these numbers.
+/// A field and an aspect together make a column. A record may have no number in a column, one number or several.
+/// The tests of the subscription index compare these numbers.
 enum Aspect: UInt8, CaseIterable {
     /// The number of the value in the ``ValueTable``.
     case value
@@ -68,7 +68,8 @@ final class Columns {
     /// For each column, the number of clauses that compare it with a value. Clauses of deleted subscriptions still
     /// count.
     private var uses = [0]
-    /// For each column of numbers, the least and the greatest bound that clauses compare it with.
+    /// For each column, the least and the greatest bound that clauses compare it with. Only columns whose aspect is a
+    /// number (``Aspect/isNumber``) get bounds.
     private var bounds: [(least: Double, greatest: Double)] = [(.infinity, -.infinity)]
     /// A bit for each level of the ``Grid`` that the circles of clauses use.
     @exclusivity(unchecked) private(set) var gridLevels: UInt32 = 0

@@ -3,9 +3,9 @@ import JSON
 
 /// The entries of one list that require the number of one column to be in an interval.
 ///
-/// The entries are in blocks, which are sorted by the starts of the intervals. Each block stores its greatest end, so a
-/// search skips blocks whose intervals all end too early. Intervals without a start are stored mirrored and sorted by
-/// their ends.
+/// The entries are in blocks, which are sorted by the starts of the intervals. Each block stores an upper bound of its
+/// ends, so a search skips blocks whose intervals all end too early. Intervals without a start are stored mirrored and
+/// sorted by their ends.
 struct Intervals {
     /// The ID of the list.
     let parent: UInt32
@@ -64,8 +64,8 @@ struct IntervalStore {
     private let neededColumns = Slab<SIMD16<Int32>>()
     private let entries = Slab<SIMD8<UInt32>>()
     private var freeLanes = FreeRanges()
-    private var lists = Pool<Intervals>()
-    /// The numbers of the values in `lists`, hashed by the ID of the list and the column.
+    private var pool = Pool<Intervals>()
+    /// The numbers of the ``Intervals`` in `pool`, hashed by the ID of their list and their column.
     private var numbers = HashedNumbers()
 
     /// Converts a number to a signed number without changing the order, because vector comparisons are signed.
@@ -82,7 +82,7 @@ extension IntervalStore {
     /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         fileprivate let numbers: HashedNumbers.View
-        fileprivate let lists: UnsafeBufferPointer<Intervals>
+        fileprivate let pool: UnsafeBufferPointer<Intervals>
         fileprivate let blocks: UnsafePointer<Block>
         fileprivate let lows: UnsafePointer<SIMD16<Int32>>
         fileprivate let highs: UnsafePointer<SIMD16<Int32>>
@@ -93,7 +93,7 @@ extension IntervalStore {
     @inline(__always)
     var view: View {
         unsafe View(
-            numbers: numbers.view, lists: lists.view, blocks: blocks.base, lows: lows.base, highs: highs.base,
+            numbers: numbers.view, pool: pool.view, blocks: blocks.base, lows: lows.base, highs: highs.base,
             neededColumns: neededColumns.base, entries: entries.base)
     }
 }
@@ -102,17 +102,19 @@ extension IntervalStore.View {
     @inline(__always)
     func find(_ parent: UInt32, _ column: Columns.Number) -> Int32? {
         unsafe numbers.find(Intervals.hash(parent, column)) {
-            unsafe lists[Int($0)].parent == parent && lists[Int($0)].column == column
+            unsafe pool[Int($0)].parent == parent && pool[Int($0)].column == column
         }
     }
 
     /// Calls `body` with each entry whose interval contains the number and whose tests compare only present columns.
     ///
-    /// - Parameter present: The bits of the columns that have a number.
+    /// - Parameters:
+    ///   - intervals: The number of an ``Intervals``, from ``find(_:_:)``.
+    ///   - present: The bits of the columns that have a number.
     @inline(__always)
-    func forEach(of list: Int32, at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
-        unsafe forEach(of: lists[Int(list)].plain, at: number, present, body)
-        unsafe forEach(of: lists[Int(list)].mirrored, at: ~number, present, body)
+    func forEach(of intervals: Int32, at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
+        unsafe forEach(of: pool[Int(intervals)].plain, at: number, present, body)
+        unsafe forEach(of: pool[Int(intervals)].mirrored, at: ~number, present, body)
     }
 
     @inline(__always)
@@ -151,35 +153,35 @@ extension IntervalStore {
     /// - Returns: The number of the ``Intervals`` for a list and a column, and whether this call made them.
     mutating func intern(_ parent: UInt32, _ column: Columns.Number) -> (number: Int32, isNew: Bool) {
         if let known = unsafe view.find(parent, column) { return (known, false) }
-        let number = lists.add(Intervals(parent: parent, column: column))
+        let number = pool.add(Intervals(parent: parent, column: column))
         numbers.insert(number, Intervals.hash(parent, column))
         return (number, true)
     }
 
     /// - Returns: The start to pass to ``remove(_:startingAt:from:)``.
     mutating func add(_ entry: Entry, low: UInt32, high: UInt32, to number: Int32) -> Intervals.Start {
-        var list = lists[number]
-        defer { lists[number] = list }
+        var intervals = pool[number]
+        defer { pool[number] = intervals }
         if low <= OrderedKey.min {
-            add(entry, low: ~high, high: .max, to: &list.mirrored)
+            add(entry, low: ~high, high: .max, to: &intervals.mirrored)
             return Intervals.Start(key: ~high, isMirrored: true)
         }
-        add(entry, low: low, high: high, to: &list.plain)
+        add(entry, low: low, high: high, to: &intervals.plain)
         return Intervals.Start(key: low, isMirrored: false)
     }
 
     /// - Returns: The ID of the list if the removed interval was its last interval of the column; otherwise nil.
     mutating func remove(_ slot: Int32, startingAt start: Intervals.Start, from number: Int32) -> UInt32? {
-        var list = lists[number]
+        var intervals = pool[number]
         let key = IntervalStore.key(start.key, slot)
-        if start.isMirrored { remove(key, from: &list.mirrored) } else { remove(key, from: &list.plain) }
-        lists[number] = list
-        guard list.isEmpty else { return nil }
-        free(list.plain)
-        free(list.mirrored)
-        numbers.remove(number, Intervals.hash(list.parent, list.column))
-        lists.free(number)
-        return list.parent
+        if start.isMirrored { remove(key, from: &intervals.mirrored) } else { remove(key, from: &intervals.plain) }
+        pool[number] = intervals
+        guard intervals.isEmpty else { return nil }
+        free(intervals.plain)
+        free(intervals.mirrored)
+        numbers.remove(number, Intervals.hash(intervals.parent, intervals.column))
+        pool.free(number)
+        return intervals.parent
     }
 
     /// The sort key of an interval: its start, then its slot.

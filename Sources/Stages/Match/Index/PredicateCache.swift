@@ -15,7 +15,7 @@ struct PredicateCache {
         }
 
         func holds(for change: Change) -> Bool {
-            change.isInSharedZone(of: sharedZoneOwner)
+            change.hasZoneOwner(sharedZoneOwner)
                 && predicate.matches(change.fields, of: change.record, now: change.milliseconds)
         }
     }

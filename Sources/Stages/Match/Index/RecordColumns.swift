@@ -2,7 +2,7 @@ import Events
 import JSON
 import Predicates
 
-/// The numbers in the columns of the current record. Empty between changes.
+/// The numbers that the record of the current change has in the ``Columns`` of its record type. Empty between changes.
 struct RecordColumns {
     /// The number in each column: 0 for an empty column or an unknown value. For a column with several numbers, the
     /// count of these numbers.
@@ -65,7 +65,7 @@ struct RecordColumns {
 // MARK: - Tests
 
 extension RecordColumns {
-    /// Unsafe read access, valid until the next change.
+    /// Unsafe read access, valid until the columns are modified.
     @unsafe struct View {
         let numbers: UnsafePointer<UInt32>
         let kinds: UnsafePointer<UInt8>
@@ -100,7 +100,7 @@ extension RecordColumns.View {
         case undecided
     }
 
-    /// Whether the record passes all tests of an entry.
+    /// Whether the predicate of an entry's subscription is true, as far as the entry's tests can tell.
     @inline(__always)
     func verdict(_ entry: EntryView) -> Verdict {
         let count = unsafe entry.testCount

@@ -28,10 +28,12 @@ struct Shape {
     private(set) var isCertain = true
     /// Whether the predicate is false for every record.
     private(set) var isNever = false
-    /// Whether the predicate has a condition, but no cover requires more than that a field has a value.
-    private(set) var isScanned = false
+    /// Whether the predicate has a condition, but the index can use no part of it. Then every cover includes a key that
+    /// says only that a field has a value.
+    private(set) var isUnindexed = false
 
-    /// The greatest number of covers. Further clauses have no tests, so the predicate itself must be evaluated.
+    /// Once there are this many covers, further clauses add no covers and no tests, so the predicate itself must be
+    /// evaluated.
     private static let countMax = 32
 
     /// The likelihood that a field has a value.
@@ -59,7 +61,8 @@ struct Shape {
         covers.first { $0.test == index }?.likelihood ?? Shape.presence
     }
 
-    /// Whether a test only checks that a number is in a range. False for tests from index 64 on, which have no bit.
+    /// Whether a test only checks that a number is in a range. False for tests from index 64 on, which have no bit
+    /// in a set of tests.
     func isExactRange(_ index: Int) -> Bool { index < 64 && tests[index].operation == .range }
 
     /// Adds a test that belongs to no clause.
@@ -72,7 +75,7 @@ struct Shape {
         tests.removeAll(keepingCapacity: true)
         covers.removeAll(keepingCapacity: true)
         keys.removeAll(keepingCapacity: true)
-        (isCertain, isNever, isScanned) = (true, false, false)
+        (isCertain, isNever, isUnindexed) = (true, false, false)
     }
 }
 
@@ -93,7 +96,7 @@ extension Shape {
         for alternative in predicate.alternatives where covers.count < Shape.countMax {
             add(alternative, columns, values, &names)
         }
-        isScanned =
+        isUnindexed =
             !isNever && !(predicate.clauses.isEmpty && predicate.alternatives.isEmpty)
             && covers.allSatisfy { $0.keys.contains { keys[$0].isPresence(columns) } }
     }

@@ -21,15 +21,15 @@ extension SubscriptionIndex {
         for unsafe hit in unsafe hits.view {
             let slot = Int32(bitPattern: hit >> 1)
             if hit & 1 == 1 || record.hasBytes, !predicateHolds(slot, for: copy change) { continue }
-            found.append(SavedSlot(saved: store[slot].saved, slot: slot))
+            found.append(SavedSlot(savedAt: store[slot].savedAt, slot: slot))
         }
         hits.removeAll()
         record.clear()
         if found.count > 1 { sort(&found) }
     }
 
-    /// The home of the change. Caches the environment of the previous change, because most changes come from the same
-    /// environment.
+    /// The number in ``homes`` of the change's environment and database; nil if no subscription is in them. Caches the
+    /// environment of the previous change, because most changes come from the same environment.
     @inline(__always)
     private mutating func home(_ change: borrowing Change) -> Int32? {
         if let last = lastEnvironment, last.isEnvironment(of: change) {
@@ -90,8 +90,8 @@ extension SubscriptionIndex {
             .holds(for: change)
     }
 
-    /// Sorts the subscriptions and removes duplicates. A subscription is found twice if it is in two lists that were
-    /// visited.
+    /// Sorts the subscriptions and removes duplicates. A subscription may be found several times, because the index may
+    /// store it under several keys.
     private func sort(_ found: inout [SavedSlot]) {
         found.sort()
         var kept = 1
@@ -103,7 +103,7 @@ extension SubscriptionIndex {
     }
 }
 
-/// The container and environment of the previous change.
+/// The container and environment of the last change whose environment has subscriptions.
 struct LastEnvironment {
     private let container: [UInt8]
     private let environment: [UInt8]

@@ -17,7 +17,7 @@ extension SubscriptionIndex {
         let home = addHome(subscription.identity)
         if let slot = store.find(subscription.identity, home: home) { delete(slot) }
         let root = readShape(subscription, home)
-        let slot = store.add(subscription, home: home, info: info, saved: sequence, isScanned: shape.isScanned)
+        let slot = store.add(subscription, home: home, info: info, savedAt: sequence, isUnindexed: shape.isUnindexed)
         guard !shape.isNever else { return }
         place(slot, subscription.firesOn, in: forest.list(root), covers: shape.allCovers, used: 0)
     }

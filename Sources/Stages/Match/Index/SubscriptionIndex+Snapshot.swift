@@ -7,7 +7,7 @@ extension SubscriptionIndex {
     /// subscriptions may get other positions, which changes the speed of matching but not the result.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(all: savedOrder) { found, snapshot in
-            snapshot.write(found.saved)
+            snapshot.write(found.savedAt)
             snapshot.write(store.text(found.slot))
         }
     }
@@ -18,21 +18,21 @@ extension SubscriptionIndex {
         var parser = JSONParser(limits: SubscriptionStore.limits)
         var last: UInt64 = 0
         for number in 0..<count {
-            let saved = try snapshot.number()
-            guard saved > last else { throw snapshot.error("a subscription is out of order") }
-            last = saved
-            try readOne(&snapshot, &parser, saved, settings)
+            let savedAt = try snapshot.number()
+            guard savedAt > last else { throw snapshot.error("a subscription is out of order") }
+            last = savedAt
+            try readOne(&snapshot, &parser, savedAt, settings)
             guard self.count == number + 1 else { throw snapshot.error("a subscription appears twice") }
         }
     }
 
     private mutating func readOne(
-        _ snapshot: inout SnapshotReader, _ parser: inout JSONParser, _ saved: UInt64, _ settings: MatchSettings
+        _ snapshot: inout SnapshotReader, _ parser: inout JSONParser, _ savedAt: UInt64, _ settings: MatchSettings
     ) throws(SnapshotError) {
         let text = try snapshot.view()
         do {
             try unsafe text.withUnsafeBytes { text in
-                try unsafe save(SubscriptionReader.subscription(parser.parse(text), settings), at: saved)
+                try unsafe save(SubscriptionReader.subscription(parser.parse(text), settings), at: savedAt)
             }
         } catch {
             throw snapshot.error("a subscription cannot be read: \(error)")
@@ -40,7 +40,7 @@ extension SubscriptionIndex {
     }
 
     var savedOrder: [SavedSlot] {
-        var order = store.slots.map { SavedSlot(saved: store[$0].saved, slot: $0) }
+        var order = store.slots.map { SavedSlot(savedAt: store[$0].savedAt, slot: $0) }
         order.sort()
         return order
     }
@@ -61,7 +61,7 @@ extension SubscriptionIndex {
         writeHead(found.slot, into: &lines)
         lines.append(.recordType, subscription.recordType)
         lines.append(",\"savedAt\":")
-        lines.appendJSON(found.saved)
+        lines.appendJSON(found.savedAt)
         lines.append(member: .subscription)
         if let body = subscription.body { unsafe lines.append(body.raw) }
         lines.append("}\n")

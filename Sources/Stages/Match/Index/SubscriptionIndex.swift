@@ -4,19 +4,19 @@ import Predicates
 
 /// Keeps all saved subscriptions, and finds the subscriptions that watch a change.
 ///
-/// The subscriptions of one scope, record type and zone share a root list. Once the list is full, further
-/// subscriptions go into child lists, under the keys that a record is least likely to have. A key is a value (for
-/// equality, elements, words and grid cells) or an interval (for ranges and prefixes). A full child list gets children
-/// of its own, under keys that are not used yet. The entry of a subscription in a list has up to three tests. If the
-/// tests cannot decide, the predicate is evaluated.
+/// The subscriptions of one database (see ``scopes``), record type and zone share a root list. Once the list is full,
+/// further subscriptions go into child lists, under the keys that a record is least likely to have. A key is a value
+/// (for equality, elements, words and grid cells) or an interval (for ranges and prefixes). A full child list gets
+/// children of its own, under keys that are not used yet. The entry of a subscription in a list has up to three tests.
+/// If the tests cannot decide, the predicate is evaluated.
 struct SubscriptionIndex {
-    /// The slot of a saved subscription. Slots are sorted in the order of the saves.
+    /// The slot of a saved subscription, and the sequence of its save. Comparison follows the order of the saves.
     struct SavedSlot: Comparable {
         /// The sequence of the `subscription.save`.
-        let saved: UInt64
+        let savedAt: UInt64
         let slot: Int32
 
-        static func < (left: SavedSlot, right: SavedSlot) -> Bool { left.saved < right.saved }
+        static func < (left: SavedSlot, right: SavedSlot) -> Bool { left.savedAt < right.savedAt }
     }
 
     /// The kind of a root list.
@@ -28,7 +28,8 @@ struct SubscriptionIndex {
         case zone, database
     }
 
-    /// The number of entries in a full list. New entries then go to the list's children.
+    /// The number of entries in a full list. A new entry then goes to the list's children, if its subscription has
+    /// unused keys.
     static let fullCount = 8
 
     /// Names of containers, environments, record types, zones and fields.
@@ -36,9 +37,10 @@ struct SubscriptionIndex {
     var owners = SymbolTable()
     /// Pairs of container and environment.
     var environments = PairTable()
-    /// Pairs of environment and database.
+    /// Pairs of environment and database: public, private or shared. Such a pair is called a home.
     var homes = PairTable()
-    /// Pairs of home and owner: a public database (with owner -1), or one user's private or shared database.
+    /// Pairs of home and owner: a public database (with owner -1), or one user's private or shared database. In the
+    /// index, such a pair is called a scope.
     var scopes = PairTable()
     var types: [Columns] = []
     /// The index in `types` for the number of a record type's name; -1 for other names.

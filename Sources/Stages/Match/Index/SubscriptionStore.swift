@@ -6,7 +6,7 @@ import PipelineKit
 struct SubscriptionStore {
     struct Row {
         /// The sequence of the `subscription.save`.
-        var saved: UInt64
+        var savedAt: UInt64
         /// The index in ``SubscriptionStore/heads``.
         var head: Int32
         /// The number of the notification info, or -1 if the subscription has no notification info.
@@ -18,12 +18,14 @@ struct SubscriptionStore {
         var text: TextStore.Position
         var subscriptionType: Subscription.SubscriptionType
         var firesOnce: Bool
-        /// Whether the subscription is evaluated for every change of its record type.
-        var isScanned: Bool
+        /// Whether the index can use no part of the predicate. The predicate is then evaluated for every change of the
+        /// record type.
+        var isUnindexed: Bool
     }
 
     /// Container, environment and database, as written in a subscription.
     struct Head {
+        /// The number in ``SubscriptionIndex/homes``.
         let home: Int32
         /// The three members as JSON: `"container":…,"environment":…,"database":…`.
         let text: [UInt8]
@@ -105,14 +107,14 @@ extension SubscriptionStore {
     ///
     /// - Parameter info: The result of ``addInfo(_:)``.
     mutating func add(
-        _ subscription: borrowing Subscription, home: Int32, info: Int32, saved: UInt64, isScanned: Bool
+        _ subscription: borrowing Subscription, home: Int32, info: Int32, savedAt: UInt64, isUnindexed: Bool
     ) -> Int32 {
         let head = head(subscription.identity, home)
         let slot = rows.add(
             Row(
-                saved: saved, head: head, info: info, placement: .none, text: addText(subscription),
+                savedAt: savedAt, head: head, info: info, placement: .none, text: addText(subscription),
                 subscriptionType: subscription.subscriptionType, firesOnce: subscription.firesOnce,
-                isScanned: isScanned))
+                isUnindexed: isUnindexed))
         numbers.insert(slot, subscription.identity.hash)
         return slot
     }

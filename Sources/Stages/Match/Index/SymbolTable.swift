@@ -1,6 +1,6 @@
 import JSON
 
-/// Assigns consecutive numbers to names, so that finding subscriptions compares numbers.
+/// Assigns consecutive numbers to names, so that the search for subscriptions compares numbers instead of texts.
 ///
 /// Only saved subscriptions add names. The names in changes are only looked up.
 struct SymbolTable {
@@ -32,7 +32,7 @@ struct SymbolTable {
 // MARK: - Finding
 
 extension SymbolTable {
-    /// Unsafe read access, valid until the next change.
+    /// Unsafe read access, valid until the table is modified.
     @unsafe struct View {
         fileprivate let numbers: HashedNumbers.View
         fileprivate let text: UnsafePointer<UInt8>

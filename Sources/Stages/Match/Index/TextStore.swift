@@ -9,7 +9,7 @@ struct TextStore {
     private static let unitBytes = MemoryLayout<UInt64>.size
     /// A text of at most this many units is in a class of its exact size. The classes for longer texts have this size
     /// times a power of two.
-    private static let unitsOfOwnSize = 128
+    private static let exactUnitsMax = 128
 
     /// Whether a text of up to 128 MiB can be added. The store is limited because a position has only 32 bits.
     var hasRoom: Bool { unsafe units.count < Int(Position.max) - 1 << 25 }
@@ -44,12 +44,12 @@ struct TextStore {
     /// The size class for a text of `bytes` bytes and its length of four bytes.
     private static func sizeClass(_ bytes: Int) -> Int {
         let units = (bytes + 4 + unitBytes - 1) / unitBytes
-        if units <= unitsOfOwnSize { return units - 1 }
-        let doublings = Int.bitWidth - ((units - 1) / unitsOfOwnSize).leadingZeroBitCount
-        return unitsOfOwnSize - 1 + doublings
+        if units <= exactUnitsMax { return units - 1 }
+        let doublings = Int.bitWidth - ((units - 1) / exactUnitsMax).leadingZeroBitCount
+        return exactUnitsMax - 1 + doublings
     }
 
     private static func units(_ sizeClass: Int) -> Int {
-        sizeClass < unitsOfOwnSize ? sizeClass + 1 : unitsOfOwnSize << (sizeClass - unitsOfOwnSize + 1)
+        sizeClass < exactUnitsMax ? sizeClass + 1 : exactUnitsMax << (sizeClass - exactUnitsMax + 1)
     }
 }

@@ -1,6 +1,6 @@
 import JSON
 
-/// Assigns numbers to the values in subscriptions, so that finding subscriptions compares numbers.
+/// Assigns numbers to the values in subscriptions, so that the search for subscriptions compares numbers.
 ///
 /// Only saved subscriptions add values. The values in changes are only looked up. 0 stands for any unknown value.
 /// Values are never removed.
@@ -24,7 +24,7 @@ final class ValueTable {
 
     init() {}
 
-    /// Unsafe read access, valid until the next change.
+    /// Unsafe read access, valid until the table is modified.
     @unsafe struct View {
         fileprivate let numbers: HashedNumbers.View
         fileprivate let slots: UnsafePointer<SIMD2<UInt64>>
@@ -71,7 +71,7 @@ final class ValueSets {
     /// The index in `values` at which each set starts, then the end of the last set.
     private let starts = Slab(repeating: 0, count: 1)
 
-    /// Unsafe read access, valid until the next change.
+    /// Unsafe read access, valid until a set is added.
     @unsafe struct View {
         fileprivate let values: UnsafePointer<UInt32>
         fileprivate let starts: UnsafePointer<Int>

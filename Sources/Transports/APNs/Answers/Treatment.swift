@@ -32,7 +32,7 @@ struct Treatment: Hashable, Sendable {
         case slowDevice
         /// APNs has an error of its own: wait for about ``Backoff/serverError`` (15 minutes by default) or longer.
         case serverError
-        /// APNs counts too many tokens: wait until a new token may be made.
+        /// APNs counts too many tokens: wait for about five minutes or longer.
         case tokenPause
     }
 
@@ -43,7 +43,7 @@ struct Treatment: Hashable, Sendable {
         /// As `replace`, for all connections of the pool, because APNs rejects their credential.
         // Sending notification requests to APNs; Establishing a token-based connection to APNs: revoked.
         case renew
-        /// As `replace`. The next requests have a new token if the current token is old enough.
+        /// As `replace`. The next requests have a new token if the current token is at least 20 minutes old.
         case refreshToken
         /// As `replace`. The next requests have the current token. No token is made for 20 minutes, unless the current
         /// token is almost an hour old.

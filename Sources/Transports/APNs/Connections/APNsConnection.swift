@@ -35,7 +35,7 @@ final class APNsConnection: ChannelInboundHandler {
 
     func close() {
         guard let context else { return }
-        if !session.hasFailed { session.fail(.noError, "") }
+        if !session.hasEnded { session.fail(.noError, "") }
         flush()
         context.close(promise: nil)
     }
@@ -80,7 +80,7 @@ final class APNsConnection: ChannelInboundHandler {
 
     /// Passes the session's events to the pool, which may then write.
     private func reportEvents() {
-        let (events, hasRead, isOver) = (session.takeEvents(), hasRead, session.hasFailed)
+        let (events, hasRead, isOver) = (session.takeEvents(), hasRead, session.hasEnded)
         self.hasRead = false
         pool?.tell { $0.received(events, from: id, hasRead: hasRead, isOver: isOver, at: $1) }
     }

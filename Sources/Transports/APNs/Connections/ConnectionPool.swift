@@ -14,6 +14,7 @@ final class ConnectionPool {
     private var fields: SharedFields
     private(set) var state: PoolState
     private(set) var connections: [Int: APNsConnection] = [:]
+    /// The timer that ends the wait for the answers to each batch.
     private var waits: [Int: Scheduled<Void>] = [:]
     private var ticks: RepeatedTask?
     private var isActing = false
@@ -136,7 +137,7 @@ final class ConnectionPool {
             waits[batch] = loop.scheduleTask(deadline: until) {
                 bound.value.tell { $0.endWait(of: batch, at: $1) }
             }
-        case .endWait(let batch): waits.removeValue(forKey: batch)?.cancel()
+        case .cancelWait(let batch): waits.removeValue(forKey: batch)?.cancel()
         case .replaceExpiredToken:
             do { try fields.replaceExpiredToken(at: state.moment.wall) } catch { state.failure = "\(error)" }
         case .keepToken: fields.keepToken(at: state.moment.wall)
@@ -163,7 +164,7 @@ final class ConnectionPool {
 
     // MARK: Dialing
 
-    /// Looks up the host in DNS again, and connects.
+    /// Looks up the host in DNS, as for every connection, and connects.
     private func dial(_ id: Int) {
         let connection = APNsConnection(self, id)
         connections[id] = connection

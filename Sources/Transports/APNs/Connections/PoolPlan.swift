@@ -73,12 +73,13 @@ struct Surroundings: Sendable {
     var now: @Sendable () -> Instant
     /// A random number from 0 to 1.
     var jitter: @Sendable () -> Double
-    /// How long a window waits for its answers.
+    /// How long a pool waits for the answers to pushes that it took together, before it defers the others. This wait is
+    /// the window of these pushes.
     var windowLength: @Sendable () -> Duration = { .seconds(2) }
     var dialing = Dialing()
     /// Resolves host names; nil uses the system's resolver.
     var resolver: @Sendable (any EventLoop) -> (any Resolver & Sendable)? = { _ in nil }
-    /// Whether the first failed connection ends all windows, so that the failure is reported at once.
+    /// Whether the first failed connection ends these waits, so that the failure is reported at once.
     var failsFast = false
 
     var moment: PoolState.Moment { PoolState.Moment(now: .now(), wall: now(), jitter: jitter) }

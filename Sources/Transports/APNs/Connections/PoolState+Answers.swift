@@ -49,7 +49,7 @@ extension PoolState {
         noteProven(id)
         pause = nil
         guard let request = requests[tag] else { return }
-        if !refusalsInARow.isEmpty { refusalsInARow[request.push.kind.topic] = nil }
+        if !appFailuresInARow.isEmpty { appFailuresInARow[request.push.kind.topic] = nil }
         end(
             tag,
             TransportAnswer(
@@ -117,13 +117,13 @@ extension PoolState {
         }
     }
 
-    /// Fails a push. If the reasons of ``refusalsMax`` failures in a row of one app are `Forbidden` or unknown, the app
-    /// and not the single push is the cause. Then this push and all waiting pushes of the app are stopped.
+    /// Fails a push. If the reasons of ``appFailuresMax`` failures in a row of one app are `Forbidden` or unknown, the
+    /// app and not the single push is the cause. Then this push and all waiting pushes of the app are stopped.
     private mutating func fail(_ tag: Int, _ answer: APNsAnswer) {
         guard let topic = requests[tag]?.push.kind.topic else { return }
         let isOfApp = answer.reason == "Forbidden" || !Treatment.isKnown(answer.reason)
-        refusalsInARow[topic] = isOfApp ? refusalsInARow[topic, default: 0] + 1 : nil
-        if refusalsInARow[topic, default: 0] >= Self.refusalsMax {
+        appFailuresInARow[topic] = isOfApp ? appFailuresInARow[topic, default: 0] + 1 : nil
+        if appFailuresInARow[topic, default: 0] >= Self.appFailuresMax {
             stop(tag, answer)
         } else {
             finish(tag, .failed, answer)
@@ -190,8 +190,8 @@ extension PoolState {
         dialFailed("\(options.server.hostAndPort) keeps refusing requests")
     }
 
-    /// Defers the push and all waiting pushes. Until a new token may be made, later pushes of the pool are also
-    /// deferred.
+    /// Defers the push and all waiting pushes. Later pushes of the pool are also deferred, until this push is due again
+    /// or APNs accepts a push.
     private mutating func pauseKey(_ tag: Int, _ answer: APNsAnswer) {
         guard let request = requests[tag] else { return }
         actions.append(.keepToken)

@@ -28,9 +28,9 @@ extension PoolState {
         connections.append(connections.remove(at: index))
     }
 
-    /// Called when a connection has reached its next step, such as the TLS handshake.
+    /// Called when one step of opening a connection is done, such as the TLS handshake.
     ///
-    /// - Parameter missing: The failure to report if the next step does not come.
+    /// - Parameter missing: The failure to report if the step after it is not done in time.
     mutating func progressed(_ id: Int, missing: ConnectionFailure) {
         if let index = index(of: id), connections[index].missing != nil { connections[index].missing = missing }
     }
@@ -127,7 +127,8 @@ extension PoolState {
     static let returnsMax = 10
     /// A connection with this many server errors in a row is replaced.
     static let serverErrorsMax = 5
-    /// An app with this many refusals in a row is stopped.
-    static let refusalsMax = 10
+    /// An app with this many failures in a row that blame the app is stopped. See ``appFailuresInARow``.
+    static let appFailuresMax = 10
     static let closed = "the transport was closed"
+    static let retired = "the settings changed while the push waited"
 }

@@ -13,7 +13,8 @@ extension PoolState {
         /// How often the push was written to a connection. Attempts that the server certainly did not process are not
         /// counted.
         var attempts = 0
-        /// How often the push was put back into ``waiting``.
+        /// How often servers returned the push without ending it. The push then goes back into ``waiting``: see
+        /// ``returnsMax``.
         var returned = 0
         /// How often the push was reported as still in flight.
         var deferrals = 0
@@ -139,7 +140,7 @@ extension PoolState {
                 batches[request.batch]?.late -= 1
                 freeIfDone(request.batch)
             } else {
-                answer(request.batch, deferral(request, .unanswered, reason: Self.closed, tries: 1, attempts: 0))
+                answer(request.batch, deferral(request, .unanswered, reason: Self.retired, tries: 1, attempts: 0))
             }
             withdraw(tag)
         }

@@ -178,7 +178,7 @@ extension PoolState {
         let outstanding = batches[batch]?.outstanding ?? 0
         precondition(outstanding > 0, "a batch got more first answers than it has pushes")
         batches[batch]?.outstanding = outstanding - 1
-        if outstanding == 1 { actions.append(.endWait(batch: batch)) }
+        if outstanding == 1 { actions.append(.cancelWait(batch: batch)) }
         report(batch, answer)
     }
 

@@ -14,13 +14,14 @@ import Time
 /// | ``Activity/backingOff`` | opens no connection; pushes wait | the wait is over: dialing |
 /// | ``Activity/proving`` | has one push in flight on each connection | an answer other than 403 |
 /// | ``Activity/ready`` | has as many pushes in flight as the servers allow | no ready connection is left |
-/// | ``Activity/paused`` | defers pushes: APNs counts too many tokens of the key | time; an accepted push |
-/// | ``Activity/stopped`` | does not dial: GOAWAY rejected the credential | pushes come; new credential, login, topic |
+/// | ``Activity/paused`` | defers pushes: APNs counts too many tokens of the key | ``pause`` ends; an accepted push |
+/// | ``Activity/stopped`` | no dialing: GOAWAY rejected the credential | pushes; new credential, topic, proxy login |
 /// | ``Activity/retired`` | defers waiting pushes; pushes in flight finish | close |
 /// | ``Activity/closed`` | does nothing; all pushes were answered | |
 ///
 /// A push waits (for an earlier push with its order key, or for room), is in flight on one connection, and is answered:
-/// once, or twice if it is still in flight when its window ends. ``PoolConnection`` has the states of a connection.
+/// once, or twice if it is still in flight when the window of its ``Batch`` ends. ``PoolConnection`` has the states of
+/// a connection.
 struct PoolState {
     enum Activity { case idle, dialing, backingOff, proving, ready, paused, stopped, retired, closed }
 
@@ -40,7 +41,7 @@ struct PoolState {
         /// Call ``endWait(of:at:)`` at that time.
         case wait(batch: Int, until: NIODeadline)
         /// Cancel the `wait`.
-        case endWait(batch: Int)
+        case cancelWait(batch: Int)
         /// Replace the token if it is old enough: APNs called it expired.
         case replaceExpiredToken
         /// Make no new token for a while: APNs counted too many.
@@ -70,6 +71,7 @@ struct PoolState {
     var options: Options
     var moment: Moment
     var actions: [Action] = []
+    /// The pushes without a final answer. The number of a push here is its tag.
     var requests = Slots<Request>()
     var batches = Slots<Batch>()
     var waiting = CircularBuffer<Int>()
@@ -82,7 +84,7 @@ struct PoolState {
     var answers = 0
     /// Whether a window ended without any answer, and the server has not answered since.
     var timedOutInLastWindow = false
-    /// How many pushes may be in flight.
+    /// How many pushes may be in flight besides the ``late`` pushes; at least 1.
     var allowance = 1
     /// The newest failure: why a connection failed or received GOAWAY, or why a new token could not be made. Nil if a
     /// server has sent SETTINGS or an answer since then.
@@ -99,9 +101,10 @@ struct PoolState {
     var late: [Delivery.ID: Int] = [:]
     /// The final answers of ``late`` pushes. They are kept in case the stage passes such a push again.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
-    /// How many answers in a row blamed the app, for each topic. See ``refusalsMax``.
-    var refusalsInARow: [String: Int] = [:]
-    /// When a connection was last replaced for a cause.
+    /// How many failures in a row had a reason that blames the app: `Forbidden`, or an unknown reason. By topic.
+    var appFailuresInARow: [String: Int] = [:]
+    /// When a connection was replaced for a cause. Connections that were opened before this time and are replaced
+    /// later for the same cause do not change it.
     var replacedAt: [ReplacementCause: NIODeadline] = [:]
     var isClosed = false
     /// Whether no app uses the pool any more. Only pushes in flight are still answered.

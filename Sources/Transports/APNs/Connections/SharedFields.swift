@@ -10,7 +10,7 @@ struct SharedFields {
     private var edition = 0
     private var authorization: SharedField?
     private var kinds: [APNsPush.Kind: Int] = [:]
-    /// The kind that was looked up last: most pushes of a window have the same kind.
+    /// The kind that was looked up last: consecutive pushes mostly have the same kind.
     private var last: (kind: APNsPush.Kind, index: Int)?
     /// The fields of each kind, without the authority and the token.
     private var own: [[SharedField]] = []

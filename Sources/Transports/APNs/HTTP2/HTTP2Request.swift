@@ -5,7 +5,8 @@
 struct HTTP2Request {
     /// `:authority` first, then the rest in any order. Requests share this array.
     var shared: [SharedField]
-    /// The `:path` field, and then the fields that come after the shared fields. All are encoded without a table.
+    /// The `:path` field, and then the fields that come after the shared fields. All are encoded without the dynamic
+    /// table.
     var own: [UInt8]
     /// Where the `:path` field in ``own`` ends.
     var pathEnd: Int

@@ -11,13 +11,13 @@ extension HTTP2Session {
     }
 
     private mutating func keepPartialFrame(_ bytes: UnsafeRawBufferPointer, from start: Int) {
-        if !hasFailed, start < bytes.count { partial = Array(bytes[start...]) }
+        if !hasEnded, start < bytes.count { partial = Array(bytes[start...]) }
     }
 
     /// - Returns: Where the first incomplete frame begins.
     private mutating func readFrames(_ bytes: UnsafeRawBufferPointer) -> Int {
         var start = 0
-        while !hasFailed, bytes.count - start >= FrameHeader.byteCount {
+        while !hasEnded, bytes.count - start >= FrameHeader.byteCount {
             let header = FrameHeader(UnsafeRawBufferPointer(rebasing: bytes[start...]))
             // RFC 9113, section 4.2: the default limit, which our SETTINGS do not change.
             guard header.length <= 16_384 else {
@@ -156,13 +156,17 @@ extension HTTP2Session {
         case SettingID.headerTableSize: table.allow(value)
         case SettingID.concurrentStreamsMax: streamsMax = value
         case SettingID.initialWindowSize:
-            guard value <= 0x7FFF_FFFF else { return fail(.flowControlError, "a window of \(value) bytes") }
+            guard value <= 0x7FFF_FFFF else {
+                return fail(.flowControlError, "SETTINGS_INITIAL_WINDOW_SIZE is \(value)")
+            }
             let change = value - initialWindow
             initialWindow = value
             // RFC 9113, section 6.9.2: this also changes the windows of open streams, which may become negative.
             streams.updateAll { $0.window += change }
         case SettingID.frameSizeMax:
-            guard 16_384...16_777_215 ~= value else { return fail(.protocolError, "frames of \(value) bytes") }
+            guard 16_384...16_777_215 ~= value else {
+                return fail(.protocolError, "SETTINGS_MAX_FRAME_SIZE is \(value)")
+            }
             frameSizeMax = value
         default: break
         }

@@ -21,7 +21,9 @@ struct HTTP2Session {
     var nextStream: UInt32 = 1
     /// The last stream that the server's GOAWAY frames allow; nil if there was no GOAWAY.
     var goAwayLast: UInt32?
-    var hasFailed = false
+    /// Whether no more bytes are read and no requests are submitted: the protocol was violated, or the connection is
+    /// closed.
+    var hasEnded = false
 
     // Sending.
     var window = 65_535
@@ -65,10 +67,10 @@ struct HTTP2Session {
         writeWindowUpdate(stream: 0, Self.windowBytes - 65_535)
     }
 
-    /// How many requests can be submitted now: 0 before SETTINGS, after GOAWAY or a failure, and when all streams are
-    /// in use or the stream numbers are used up.
+    /// How many requests can be submitted now: 0 before SETTINGS, after GOAWAY or the end of the session, and when all
+    /// streams are in use or the stream numbers are used up.
     var room: Int {
-        guard goAwayLast == nil, !hasFailed, let streamsMax else { return 0 }
+        guard goAwayLast == nil, !hasEnded, let streamsMax else { return 0 }
         return min(max(0, streamsMax - streams.count), numbersLeft)
     }
 
@@ -87,7 +89,7 @@ struct HTTP2Session {
 
     /// Ends all open requests, because the connection is closed.
     mutating func close() {
-        hasFailed = true
+        hasEnded = true
         endAll(above: 0) { .broken(tag: $0.tag, .cancel) }
     }
 
@@ -113,8 +115,8 @@ struct HTTP2Session {
     }
 
     mutating func fail(_ code: HTTP2ErrorCode, _ reason: String) {
-        guard !hasFailed else { return }
-        hasFailed = true
+        guard !hasEnded else { return }
+        hasEnded = true
         writeGoAway(code)
         events.append(.failed(code, reason))
     }

@@ -58,7 +58,7 @@ struct APNsPushReader: ~Copyable {
     /// twice.
     let collapsesRepeats: Bool
     private var reader = PushReader()
-    /// The last kind that passed the rules. Most pushes of a window have the same kind, and are not checked again.
+    /// The last kind that passed the rules. Consecutive pushes mostly have the same kind, which is not checked again.
     private var fitting: (kind: APNsPush.Kind, usesCertificate: Bool)?
 
     init(collapsesRepeats: Bool) { self.collapsesRepeats = collapsesRepeats }

@@ -20,7 +20,8 @@ struct TokenKeeper {
     private let key: SigningKey
     private let jitter: @Sendable () -> Double
     private(set) var token: ProviderToken?
-    private var keptUntil = Instant.epoch
+    /// The end of the time in which replacement is paused.
+    private var pausedUntil = Instant.epoch
 
     /// - Parameters:
     ///   - kept: The token that was stored before a restart. Ignored if another key signed it, because the key file was
@@ -41,10 +42,10 @@ struct TokenKeeper {
         return true
     }
 
-    /// The token; nil if there is none, or if it must not be sent now.
+    /// The token; nil if there is none, or if it must be replaced before the next request.
     func valid(at now: Instant, age: Duration) -> ProviderToken? {
         guard let token, token.issued <= now.advanced(by: .seconds(300)),
-            now - token.issued < ageMax(of: token, at: now, age)
+            now - token.issued < replacementAge(of: token, at: now, age)
         else { return nil }
         return token
     }
@@ -61,17 +62,17 @@ struct TokenKeeper {
     ///
     /// - Returns: Whether the token was replaced.
     mutating func replaceExpired(at now: Instant) throws -> Bool {
-        guard let token, now >= keptUntil, now - token.issued >= Self.ageOfReplaced else { return false }
+        guard let token, now >= pausedUntil, now - token.issued >= Self.ageOfReplaced else { return false }
         _ = try make(at: now)
         return true
     }
 
     /// Notes that APNs counted too many tokens. For 20 minutes, the token is then replaced only when it is almost an
     /// hour old.
-    mutating func pauseReplacement(at now: Instant) { keptUntil = now.advanced(by: Self.ageOfReplaced) }
+    mutating func pauseReplacement(at now: Instant) { pausedUntil = now.advanced(by: Self.ageOfReplaced) }
 
-    private func ageMax(of token: ProviderToken, at now: Instant, _ age: Duration) -> Duration {
-        if now < keptUntil { return Self.ageMax - .seconds(60) }
+    private func replacementAge(of token: ProviderToken, at now: Instant, _ age: Duration) -> Duration {
+        if now < pausedUntil { return Self.ageMax - .seconds(60) }
         return min(max(age + token.shift, Self.refreshAges.lowerBound), Self.refreshAges.upperBound)
     }
 

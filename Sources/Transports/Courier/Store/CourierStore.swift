@@ -31,9 +31,9 @@ final class CourierStore {
     private let plan: CourierStorePlan
     private(set) var store: InboxStore
     private let marks: MarksLog
-    /// Nil while there is no log of pushes on this machine.
+    /// Nil while there is no log of pushes on this machine. Also nil after an error, until the log is opened again.
     private var devices: DeviceLog?
-    /// The last event of the log of pushes whose device change was applied.
+    /// The device changes in the log of pushes were applied up to this event.
     private var knownDevices: Int64 = 0
     private(set) var waiting = WaitingPolls()
     private var nextTrim = Instant.epoch

@@ -10,7 +10,7 @@ struct DeviceLog {
     let identity: String
     private let events: LogEvents
 
-    /// - Parameter last: The last event whose device change was already applied.
+    /// - Parameter last: The device changes up to this event were already applied.
     /// - Returns: Nil if the log is not on this machine, or does not exist yet.
     init?(directory: String, transport: String, after last: Int64) throws(EventLogError) {
         guard try EventLogs.isLog(directory: directory) else { return nil }

@@ -99,7 +99,7 @@ extension POSIXError {
 }
 
 extension Error {
-    /// Whether the file is damaged, or of another version.
+    /// Whether the error means that the SQLite file is damaged or of another version.
     var isDamage: Bool {
         guard let error = self as? DatabaseError else { return self is Schema.OtherVersion }
         return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)

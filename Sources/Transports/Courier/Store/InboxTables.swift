@@ -153,7 +153,7 @@ struct InboxTables {
 enum Position: String {
     /// The identity of the log that pushes come from.
     case log
-    /// The last event of the log of pushes whose device change was applied.
+    /// The event of the log of pushes up to which the device changes were applied.
     case devices
     /// The last mark that was applied to the tables.
     case marks

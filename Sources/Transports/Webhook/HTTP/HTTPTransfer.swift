@@ -10,7 +10,7 @@ final class HTTPTransfer {
 
     let order: HTTPOrder
     let easy: UnsafeMutableRawPointer
-    private let message: UnsafeMutablePointer<CChar>
+    private let errorText: UnsafeMutablePointer<CChar>
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var isHeadComplete = false
     private var retryAfter: String?
@@ -24,8 +24,8 @@ final class HTTPTransfer {
         self.order = order
         self.easy = easy
         sockets = SocketOpener(allowsPrivateNetworks: rules.allowsPrivateNetworks)
-        message = .allocate(capacity: Int(CURL_ERROR_SIZE))
-        message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         setRequest()
         setRules()
         set(rules)
@@ -35,7 +35,7 @@ final class HTTPTransfer {
     deinit {
         curl_easy_cleanup(easy)
         curl_slist_free_all(headers)
-        message.deallocate()
+        errorText.deallocate()
     }
 
     /// The result after libcurl has ended the transfer with this code. A complete head counts as an answer, even if the
@@ -46,7 +46,7 @@ final class HTTPTransfer {
         if let address = sockets.refusal { return .failure(.refused(address)) }
         let wasSent = curl_bytes_sent(easy) > 0
         if code == CURLE_OPERATION_TIMEDOUT { return .failure(.timedOut(wasSent: wasSent)) }
-        let reason = String(cString: message.pointee != 0 ? UnsafePointer(message) : curl_easy_strerror(code))
+        let reason = String(cString: errorText.pointee != 0 ? UnsafePointer(errorText) : curl_easy_strerror(code))
         return .failure(.unreachable(reason, wasSent: wasSent))
     }
 
@@ -93,7 +93,7 @@ final class HTTPTransfer {
     private func setCallbacks() {
         // The pointer stays valid, because the transfer outlives its easy handle.
         let context = Unmanaged.passUnretained(self).toOpaque()
-        curl_set_pointer(easy, CURLOPT_ERRORBUFFER, message)
+        curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         curl_set_pointer(easy, CURLOPT_HEADERDATA, context)
         curl_set_pointer(easy, CURLOPT_WRITEDATA, context)
         setSocketOpener(context)

@@ -2,7 +2,8 @@ import CCurl
 import Glibc
 
 /// Opens the sockets of one request if the address of the peer is allowed. libcurl asks for a socket after it has
-/// resolved names and chosen a proxy. So neither a name nor a proxy can avoid this check.
+/// resolved the host's name, so a name cannot hide a private address. The peer is never a proxy if private networks are
+/// refused: see ``HTTPRules``.
 struct SocketOpener {
     let allowsPrivateNetworks: Bool
     private var refused: IPAddress?

@@ -20,7 +20,8 @@ import Testing
     try await belfry.settle()
     #expect(try belfry.outcomes().count == 2)
 
-    // The subscription has a collapse ID, so a notification within the next second is held for a newer one.
+    // The subscription has a collapse ID, so a notification within the next second waits until this second is over.
+    // This change has no origin, so both devices get a push.
     try await belfry.send(
         #"{"type":"record.save",\#(place),"database":"private","owner":"_alice","record":\#(note)}"#)
     try await belfry.settle()

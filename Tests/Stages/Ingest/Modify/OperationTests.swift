@@ -7,7 +7,8 @@ import Testing
 struct OperationTests {
     enum Situation: CaseIterable { case noRecord, rightTag, wrongTag, noTag, otherType }
 
-    /// The change of the event, `none` without an event, or the code and the path of the refusal.
+    /// For each type, the outcome of the operation in each situation, in the order of ``Situation``. An outcome is the
+    /// change of the event, `none` without an event, or the code and the path of the refusal.
     static let table: [(type: String, outcomes: [String])] = [
         ("create", ["create", exists, exists, exists, exists]),
         ("update", [missing, "update", conflict, conflict, otherType]),

@@ -7,7 +7,7 @@ import Testing
 struct RecordModelTests {
     @Test(arguments: Seeded.seeds)
     func `random histories have the model's events and refusals, through restarts`(seed: UInt64) throws {
-        for round in 0..<Tier.rounds(20, full: 200) {
+        for round in 0..<Tier.value(20, full: 200) {
             var draw = Seeded(seed &+ UInt64(round) << 32)
             var (model, door) = (RecordModel(), try Door())
             var refusals = 0

@@ -25,7 +25,7 @@ struct CommandPools: Sendable {
 
 /// A field of random subscriptions and records. The lists below have the possible values of each kind.
 struct RandomField {
-    enum Kind { case texts, numbers, bytes, references, places, assets, textLists, numberLists, referenceLists }
+    enum Kind { case texts, numbers, bytes, references, locations, assets, textLists, numberLists, referenceLists }
 
     let name: String
     let kind: Kind
@@ -36,7 +36,7 @@ struct RandomField {
         RandomField(name: "t", kind: .texts),
         RandomField(name: "n", kind: .numbers), RandomField(name: "n", kind: .numbers),
         RandomField(name: "m", kind: .numbers), RandomField(name: "b", kind: .bytes),
-        RandomField(name: "r", kind: .references), RandomField(name: "p", kind: .places),
+        RandomField(name: "r", kind: .references), RandomField(name: "p", kind: .locations),
         RandomField(name: "f", kind: .assets), RandomField(name: "ls", kind: .textLists),
         RandomField(name: "ln", kind: .numberLists), RandomField(name: "lr", kind: .referenceLists),
     ]
@@ -49,8 +49,9 @@ struct RandomField {
         "9223372036854775807", "-9223372036854775808", "1e300",
     ]
     static let bytes = ["", "QQ==", "QUI=", "QUJD", "+/+/"]
+    /// The names of records and users, and so the values of references.
     static let names = ["_a", "_b", "r1", "R1"]
-    static let places = [
+    static let locations = [
         (0.0, 0.0), (10, 20), (10.001, 20.001), (10.5, 20.5), (89.999, -120), (89.999, 60), (-90, 10), (-0.001, -0.001),
         (0, 179.999), (0, -179.999), (45, -180), (45, 180), (-33.9, 151.2),
     ]
@@ -70,9 +71,9 @@ struct RandomField {
         case .numbers: return number(&random)
         case .bytes: return "\"\(random.one(of: bytes))\""
         case .references: return #"{"recordName":"\#(random.one(of: names))","action":"NONE"}"#
-        case .places:
-            let place = random.one(of: places)
-            return #"{"latitude":\#(place.0),"longitude":\#(place.1)}"#
+        case .locations:
+            let location = random.one(of: locations)
+            return #"{"latitude":\#(location.0),"longitude":\#(location.1)}"#
         case .assets: return #"{"fileChecksum":"x","size":7}"#
         case .textLists: return list(of: .texts, &random)
         case .numberLists: return list(of: .numbers, &random)
@@ -96,7 +97,7 @@ struct RandomField {
         case .numbers: "DOUBLE"
         case .bytes: "BYTES"
         case .references: "REFERENCE"
-        case .places: "LOCATION"
+        case .locations: "LOCATION"
         case .assets: "ASSETID"
         case .textLists: "STRING_LIST"
         case .numberLists: "DOUBLE_LIST"

@@ -9,10 +9,11 @@ struct DrawnSubscription {
     let identity: String
     let place: DrawnPlace
     let user: String
+    /// Whether this is a database subscription. A zone subscription with `zoneWide` counts as one.
     let isDatabase: Bool
     /// The watched record type; nil for all types.
     let recordType: String?
-    /// The watched zone; nil for all zones.
+    /// The watched zone; nil for all zones, or for all except the default zone if ``isDatabase`` is true.
     let zone: String?
     let firesOn: Set<String>
     let firesOnce: Bool
@@ -99,7 +100,7 @@ struct DrawnChange {
     let place: DrawnPlace
     let owner: String
     let action: String
-    /// Nil if the change deletes an unknown record.
+    /// Nil in a delete that names no type, as for a record that ingest does not know.
     let recordType: String?
     let zone: String
     let line: String

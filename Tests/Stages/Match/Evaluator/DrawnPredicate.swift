@@ -17,7 +17,7 @@ struct DrawnPredicate {
         }
     }
 
-    /// Draws clauses that are joined by AND. Sometimes two clauses are about one number, as for BETWEEN.
+    /// Draws clauses that are joined by AND. Sometimes two of them are the bounds of one field, as for BETWEEN.
     private mutating func conjunction() -> [Clause] {
         var clauses: [Clause] = []
         for _ in 0..<[1, 1, 2, 2, 3, 5][random.below(6)] { clauses.append(clause()) }
@@ -56,7 +56,7 @@ extension DrawnPredicate {
         case .numbers: return scalarClause(field.name, Self.ordered, [number(), number(), number()])
         case .bytes: return scalarClause(field.name, Self.ordered, [bytes(), bytes(), bytes()])
         case .references: return scalarClause(field.name, [.equals, .isIn], [reference(), reference()])
-        case .places: return Clause(field: field.name, .isNear, [circle()], foldsCase: false)
+        case .locations: return Clause(field: field.name, .isNear, [circle()], foldsCase: false)
         case .assets: return Clause(field: field.name, .exists, [], foldsCase: false)
         case .textLists: return listClause(field.name, [text(), text(), text()])
         case .numberLists: return listClause(field.name, [number(), number(), number()])
@@ -148,8 +148,8 @@ extension DrawnPredicate {
     }
 
     private mutating func circle() -> FieldValue {
-        let place = random.one(of: RandomField.places)
+        let location = random.one(of: RandomField.locations)
         let radius: Double = random.one(of: [0, 1, 200, 5000, 100_000, 2_000_000, 20_100_000])
-        return .circle(Circle(latitude: place.0, longitude: place.1, radius: radius))
+        return .circle(Circle(latitude: location.0, longitude: location.1, radius: radius))
     }
 }

@@ -1,7 +1,7 @@
 import JSON
 import Predicates
 
-/// Finds the subscriptions that watch a change without an index, by evaluating every subscription.
+/// Finds the subscriptions that watch a change. Has no index, so it evaluates every subscription for every change.
 struct PlainEvaluator {
     /// The subscriptions in the order in which they were saved.
     private(set) var saved: [DrawnSubscription] = []

@@ -4,7 +4,7 @@ import JSON
 @testable import Predicates
 
 /// A second implementation of predicates for tests, written from the manual, with copied values instead of views. It
-/// uses the code under test only to find words and system fields and to compute distances.
+/// uses the code under test only to find words, text fields and system fields, and to compute distances.
 struct PlainPredicate {
     let predicate: RecordPredicate
 
@@ -29,7 +29,7 @@ struct PlainPredicate {
         case .system(let system): field = PlainField(system, system.value(in: record))
         case .allText: return holdsForWords(clause, fields)
         }
-        guard field.mayHold(clause.values), let outcome = clause.outcome(field) else { return false }
+        guard field.declaredTypeAllows(clause.values), let outcome = clause.outcome(field) else { return false }
         return outcome != clause.isNegated
     }
 
@@ -61,8 +61,9 @@ private struct PlainField {
 
     var isMissing: Bool { list == nil && (value == nil || value == .nothing) }
 
-    /// The type distinguishes bytes and strings; an empty list can be of any type.
-    func mayHold(_ values: [FieldValue]) -> Bool {
+    /// Whether the field can be compared with the values, according to its declared type. The type matters only for
+    /// bytes and strings. An empty list can be of any type.
+    func declaredTypeAllows(_ values: [FieldValue]) -> Bool {
         let (bytes, texts) = (values.filter(\.isBytes), values.filter(\.isText))
         guard list != [], bytes.isEmpty != texts.isEmpty else { return true }
         if type.contains("BYTES") { return texts.isEmpty }
@@ -79,8 +80,8 @@ private enum PlainValue: Equatable {
     case integer(Int64)
     case double(Double)
     case reference([UInt8])
-    case place(Double, Double)
-    /// `nothing` is a Boolean, null or a nested list. `asset` is an object that is neither a reference nor a place.
+    case location(Double, Double)
+    /// `nothing` is a Boolean, null or a nested list. `asset` is an object that is neither a reference nor a location.
     case nothing, asset
 
     init(_ json: JSONValue) {
@@ -93,7 +94,7 @@ private enum PlainValue: Equatable {
         } else if let name = json["recordName"]?.string {
             self = .reference(Array(name.utf8))
         } else if let latitude = json["latitude"]?.double, let longitude = json["longitude"]?.double {
-            self = .place(latitude, longitude)
+            self = .location(latitude, longitude)
         } else {
             self = json.isObject ? .asset : .nothing
         }
@@ -125,7 +126,7 @@ private enum PlainValue: Equatable {
         one == other ? 0 : one.lexicographicallyPrecedes(other) ? -1 : 1
     }
 
-    /// Compares decimals, because a decimal represents both numbers exactly.
+    /// Compares decimals, because a decimal represents the integer and the whole part of the double exactly.
     private func order(_ one: Int64, _ other: Double) -> Int {
         guard abs(other) < 1e19 else { return other > 0 ? -1 : 1 }
         let whole = other.rounded(.towardZero)
@@ -144,14 +145,15 @@ private enum PlainValue: Equatable {
 // MARK: - Comparing
 
 extension Clause {
-    /// Nil if the values cannot be compared.
+    /// Whether the clause is true before its negation. Nil if the field is missing or cannot be compared
+    /// with the values.
     fileprivate func outcome(_ field: PlainField) -> Bool? {
         switch comparator {
         case .equals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .isIn, .beginsWith:
             return field.value.flatMap { passes(comparator, $0) }
         case .exists: return field.isMissing ? nil : true
         case .isNear:
-            guard case .place(let latitude, let longitude)? = field.value, case .circle(let circle)? = values.first
+            guard case .location(let latitude, let longitude)? = field.value, case .circle(let circle)? = values.first
             else {
                 return nil
             }

@@ -2,7 +2,7 @@ import Glibc
 import Time
 
 /// The last segment of a log that is opened for writing, after a torn batch was cut off.
-struct LogTail {
+struct OpenedSegment {
     let file: OpenFile
     let first: UInt64
     let bytes: UInt64
@@ -21,13 +21,13 @@ struct LogTail {
         first = segments.popLast() ?? 1
         file = try OpenFile(directory.segmentPath(first), O_RDWR | O_CREAT, calls: directory.calls)
         let reader = SegmentReader(file, first: first, identity: identity)
-        let (last, torn) = try LogTail.read(reader)
+        let (last, torn) = try OpenedSegment.read(reader)
         bytes = reader.offset
-        state = bytes > 0 ? last : try LogTail.stateBefore(reader, directory, segments.last, identity)
-        recovery = try LogTail.cut(file, at: bytes, torn, options.calls)
+        state = bytes > 0 ? last : try OpenedSegment.stateBefore(reader, directory, segments.last, identity)
+        recovery = try OpenedSegment.cut(file, at: bytes, torn, options.calls)
         if options.sync == .never { return }
         try directory.synchronize()
-        try LogTail.synchronize(file, options.calls)
+        try OpenedSegment.synchronize(file, options.calls)
     }
 
     /// Reads a segment to its end, or to a torn batch.

@@ -4,7 +4,7 @@ import Testing
 
 /// For a prefix, the index compares only the first 31 bits of strings. If these bits are not enough, the predicate
 /// decides.
-@Suite struct BeginningTests {
+@Suite struct PrefixTests {
     private static let texts = [
         "", "a", "ab", "abc", "abcd", "abcda", "abcdb", "abcdbz", "abce", "Abcd", "abcé", "abcéx", "日", "日本", "日本語",
     ]
@@ -12,7 +12,8 @@ import Testing
     @Test(arguments: [0, 20])
     func `a prefix of any length finds the texts that start with it`(others: Int) throws {
         var feed = try Feed()
-        // A full list stores prefixes as intervals.
+        // The index has the first eight subscriptions in a list, and later subscriptions in intervals. So with 20
+        // others, the prefixes of all texts are in intervals.
         for number in 0..<others { _ = try feed.send(save("zz\(number)", id: "other\(number)")) }
         for text in Self.texts { _ = try feed.send(save(text, id: "to-\(text)")) }
         #expect(feed.rejections == [])
@@ -23,7 +24,7 @@ import Testing
         }
     }
 
-    private func save(_ beginning: String, id: String) -> String {
-        Line.save(Line.query(#""predicate":"t BEGINSWITH '\#(beginning)'""#), id: id)
+    private func save(_ prefix: String, id: String) -> String {
+        Line.save(Line.query(#""predicate":"t BEGINSWITH '\#(prefix)'""#), id: id)
     }
 }

@@ -4,8 +4,8 @@ import Time
 import ZeroMQ
 
 /// A test's producer: a thread that owns the socket and executes orders one after the other.
-final class TestDoor: Sendable {
-    private let orders = DoorOrders()
+final class TestProducer: Sendable {
+    private let orders = ProducerOrders()
     private let wake: WakeSignal
     private let thread: Task<Void, any Error>
 
@@ -14,8 +14,8 @@ final class TestDoor: Sendable {
         self.wake = wake
         thread = Task { [orders] in
             do {
-                try await SocketThread.run(name: "test door") {
-                    try DoorLoop(try pipeline.producer("test", wake: wake), orders, wake).run()
+                try await SocketThread.run(name: "test producer") {
+                    try ProducerLoop(try pipeline.producer("test", wake: wake), orders, wake).run()
                 }
                 orders.end(TestPipelineError.ended)
             } catch {
@@ -40,14 +40,14 @@ final class TestDoor: Sendable {
         try await thread.value
     }
 
-    private func put(_ order: DoorOrders.Order) {
+    private func put(_ order: ProducerOrders.Order) {
         orders.put(order)
         wake.signal()
     }
 }
 
-/// The orders that wait for the door's thread.
-final class DoorOrders: Sendable {
+/// The orders that wait for the producer's thread.
+final class ProducerOrders: Sendable {
     enum Order: Sendable {
         case send([UInt8], count: Int, CheckedContinuation<Admission, any Error>)
         case time(Instant, mark: UInt64, CheckedContinuation<Void, any Error>)
@@ -91,13 +91,13 @@ final class DoorOrders: Sendable {
 }
 
 /// Executes orders on the thread that owns the producer's socket.
-final class DoorLoop {
+final class ProducerLoop {
     private let producer: Producer
-    private let orders: DoorOrders
+    private let orders: ProducerOrders
     private let wake: WakeSignal
     private var admission = Admission()
 
-    init(_ producer: Producer, _ orders: DoorOrders, _ wake: WakeSignal) {
+    init(_ producer: Producer, _ orders: ProducerOrders, _ wake: WakeSignal) {
         self.producer = producer
         self.orders = orders
         self.wake = wake
@@ -116,7 +116,7 @@ final class DoorLoop {
         }
     }
 
-    private func execute(_ order: DoorOrders.Order) -> Bool {
+    private func execute(_ order: ProducerOrders.Order) -> Bool {
         switch order {
         case .send(let lines, let count, let continuation):
             continuation.resume(with: Result { try send(lines, count) })

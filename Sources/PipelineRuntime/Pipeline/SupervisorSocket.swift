@@ -1,29 +1,31 @@
 import EventLog
 import Glibc
 
-/// One end of the socket between `belfry up` and a stage's process. Its calls block the thread.
-package struct SupervisorLine: Sendable {
+/// One end of the socket between `belfry up` and a process that it started: a stage or the gateway. Its calls block the
+/// thread.
+package struct SupervisorSocket: Sendable {
     private let descriptor: Int32
 
     /// - Parameter descriptor: A stream socket, which the caller closes.
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
     /// This process's end of the socket, if `belfry up` started the process.
-    package static let ofThisProcess = SupervisorLine(descriptor: STDIN_FILENO)
+    package static let ofThisProcess = SupervisorSocket(descriptor: STDIN_FILENO)
 
     // MARK: `belfry up`
 
-    /// Sends a message to the stage's process. Does nothing if the process has ended.
+    /// Sends a message to the process. Does nothing if the process has ended.
     package func send(_ message: SupervisorMessage) {
         let bytes = message.bytes
         let length = UInt32(bytes.count).littleEndian
         send(withUnsafeBytes(of: length, Array.init) + bytes)
     }
 
-    /// - Returns: Whether the process could switch to the file; nil if the process ended without an answer.
+    /// - Returns: Whether the process accepts the pipeline file of the last message; nil if the process ended
+    ///   without an answer.
     package func receiveAnswer() -> Bool? { receive(1).map { $0[0] == UInt8(ascii: "y") } }
 
-    // MARK: A stage's process
+    // MARK: The process that was started
 
     /// - Returns: The next message; nil if `belfry up` has ended, or if the message is too long or unknown.
     package func receiveMessage() -> SupervisorMessage? {
@@ -33,7 +35,7 @@ package struct SupervisorLine: Sendable {
         return SupervisorMessage(bytes)
     }
 
-    package func sendAnswer(isReady: Bool) { send([UInt8(ascii: isReady ? "y" : "n")]) }
+    package func sendAnswer(acceptsFile: Bool) { send([UInt8(ascii: acceptsFile ? "y" : "n")]) }
 
     // MARK: Bytes
 

@@ -7,7 +7,7 @@ import ZeroMQ
 
 /// Tests that a stage makes its snapshots in the background. Meanwhile the stage takes events, and it can be stopped.
 /// Also tests that `health` reports the longest turns.
-@Suite struct SnapshotBesideTests {
+@Suite struct BackgroundSnapshotTests {
     @Test func `a stage continues, and can stop, while its snapshot is made`() async throws {
         let folder = try Folder()
         let context = try HostContext()
