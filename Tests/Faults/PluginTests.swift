@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -158,13 +159,19 @@ struct BadPlugins {
     }
 
     /// A plugin that remained would keep the pipe of standard error open, and the wait for the exit would fail.
-    @Test func `a plugin that ignores signals does not outlive its killed host`() async throws {
+    /// Ctrl-C in a terminal sends SIGINT to every process of the pipeline.
+    @Test(arguments: [false, true])
+    func `a plugin that ignores signals does not outlive its killed host`(afterInterrupt: Bool) async throws {
         try writePipeline("deaf")
         let status = try await SocketThread.run(name: "faults") {
             let up = try SpawnedProgram("belfry", ["up", pipeline])
             try up.wait("every stage is ready") { up.lines.contains("ready") }
             let ready = up.lines.first { $0.hasPrefix("filter: ready, process ") }?.split { " ,".contains($0) }
             guard let host = ready?.dropFirst(3).first.flatMap({ Int32($0) }) else { throw FaultError("\(up.lines)") }
+            if afterInterrupt {
+                let children = try String(contentsOfFile: "/proc/\(host)/task/\(host)/children", encoding: .utf8)
+                for child in children.split(separator: " ").compactMap({ Int32($0) }) { kill(child, SIGINT) }
+            }
             kill(host, SIGKILL)
             try up.wait("another host") { up.lines.contains { $0.hasPrefix("filter: started again") } }
             up.signal(SIGTERM)

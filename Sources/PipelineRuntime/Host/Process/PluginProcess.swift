@@ -117,8 +117,9 @@ private struct PluginWatch {
     private let child: ChildProcess
 
     /// Waits until its standard input closes, that is, until this process ends. Then stops the program, and kills it if
-    /// it still runs five seconds later.
+    /// it still runs five seconds later. Ctrl-C in a terminal goes to this process too, and must not end it.
     private static let script = """
+        trap '' INT QUIT HUP
         read -r _
         kill -TERM "$0" || exit 0
         for _ in 1 2 3 4 5; do sleep 1; kill -0 "$0" || exit 0; done
