@@ -141,6 +141,10 @@ extension PipelineDraft {
             if let error = entry.reader.mistyped("from") { errors.append(error) } else { sources.append(entry) }
         }
         guard let first = sources.first else { return }
+        if !first.common.command.isEmpty {
+            errors.append(
+                first.reader.fail("from", "required: a program reads the log of a stage, so it cannot be the source"))
+        }
         for entry in sources.dropFirst() {
             errors.append(
                 entry.reader.fail(

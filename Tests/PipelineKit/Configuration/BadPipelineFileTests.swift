@@ -108,6 +108,9 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:4:3: stages.match.from: required: only the source has no `from`, and ingest is already the source"
         ),
         BadFile(
+            "a program as the source", "pipeline: a\nstages:\n  shout: {command: [cat]}\n  match: {from: shout}\n",
+            "p.yaml:3:3: stages.shout.from: required: a program reads the log of a stage, so it cannot be the source"),
+        BadFile(
             "a cycle",
             "pipeline: a\nstages:\n  s: {}\n  a: {from: c}\n  b: {from: a}\n  c: {from: b}\n  d: {from: c}\n",
             "p.yaml:4:13: stages.a.from: reads its own output: a from c from b from a"),
