@@ -12,7 +12,7 @@ enum BadPlugin {
     ///   codes of the errors that it gets.
     /// - `spoils`: appends a word to the match of the record n15.
     /// - `polite`: ends only at SIGTERM, and notes the signal.
-    /// - `deaf`: ignores SIGTERM, `close` and the end of its standard input.
+    /// - `deaf`: ignores SIGTERM, SIGINT, `close` and the end of its standard input.
     static let program = """
         import json, os, signal, sys, zmq
 
@@ -56,6 +56,7 @@ enum BadPlugin {
             signal.signal(signal.SIGTERM, leave)
         if mode in ("deaf", "garbage"):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         link.send_json({"type": "open", "protocol": 1, "name": "bad"})
         batches = 0
         while True:
