@@ -37,7 +37,7 @@ struct RedriveCommand: AsyncParsableCommand {
               belfry dead-letters redrive Pipelines/quickstart.yaml --device alice-phone --include superseded --yes
               belfry dead-letters redrive out --json | jq -c 'select(.type == "redrive").command'
 
-            Exits with 0 if letters were sent or there is none to redrive, with 1 if letters can be redriven and --yes is \
+            Exits with 0 if letters were sent or no letter can be redriven, with 1 if letters can be redriven and --yes is \
             missing, with 65 if a letter was refused, with 69 if ingest does not answer. In a pipe, or with --json, it \
             prints an object for each letter, then a summary: type (redrive with its command, left_out, refused, summary).
             """)

@@ -6,7 +6,7 @@ package struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     package init(countMax: Int) { self.countMax = countMax }
 
-    /// - Returns: The former value of the key; nil if there is none or it was forgotten.
+    /// - Returns: The former value of the key; nil if the key is new or was forgotten.
     package mutating func insert(_ value: Value, for key: Key) -> Value? {
         let known = newer[key] ?? older[key]
         newer[key] = value

@@ -67,7 +67,7 @@ package struct PipelineFile: Sendable {
 }
 
 extension PipelineFile {
-    /// The stage of that name; nil if there is none.
+    /// The stage of that name; nil if no stage has the name.
     package func stage(named name: String) -> PipelineStage? {
         stages.first { $0.name == name }
     }

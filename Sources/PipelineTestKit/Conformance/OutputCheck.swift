@@ -71,7 +71,7 @@ extension String {
 /// Compares the outputs of two runs.
 enum OutputDifference {
     /// - Parameter names: Describe the two runs.
-    /// - Returns: The first difference; nil if there is none.
+    /// - Returns: The first difference; nil if the outputs are equal.
     static func text(_ one: [String], _ other: [String], _ names: (String, String)) -> String? {
         guard one != other else { return nil }
         if let place = zip(one, other).enumerated().first(where: { $1.0 != $1.1 })?.offset {

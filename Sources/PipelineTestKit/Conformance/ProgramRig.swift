@@ -15,9 +15,9 @@ final class ProgramRig {
         var control: String
         var version: UInt64?
         var name: String?
-        /// The lines of the second frame; nil if there is none.
+        /// The lines of the second frame; nil if the message has only one frame.
         var lines: [String]?
-        /// The mistake in the lines; nil if there is none.
+        /// The mistake in the lines; nil if they are correct.
         var fault: String?
     }
 

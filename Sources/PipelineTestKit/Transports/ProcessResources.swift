@@ -5,7 +5,7 @@ struct ProcessResources {
     private let threads = ProcessResources.count("task")
     private let files = ProcessResources.count("fd")
 
-    /// The resource that exceeds another measurement by more than the allowance; nil if there is none.
+    /// The resource that exceeds another measurement by more than the allowance; nil if none does.
     func excess(over other: ProcessResources, allowing allowance: Int) -> String? {
         if threads > other.threads + allowance { return "\(threads - other.threads) more threads" }
         if files > other.files + allowance { return "\(files - other.files) more open files" }

@@ -129,8 +129,8 @@ package final class SharedAnswers {
         return taken
     }
 
-    /// Removes and returns the oldest stored answer to a push; nil if there is none. So a push that is sent again gets
-    /// its next answer.
+    /// Removes and returns the oldest stored answer to a push; nil if no answer is stored. So a push that is sent again
+    /// gets its next answer.
     private func takeAnswer(of key: PushKey, for id: Delivery.ID) -> TransportAnswer? {
         guard var answer = answers.removeFirst(of: key)?.answer else { return nil }
         answer.id = id

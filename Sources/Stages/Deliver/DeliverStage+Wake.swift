@@ -92,8 +92,8 @@ extension DeliverStage {
         handOut(push, at: now, into: &out)
     }
 
-    /// The first push that is held for the app; nil if there is none. Unless `retryTo` is `first`, a held push ends if
-    /// ``readdressed(_:)`` returns nil for it, and is released if its device is now registered for another app or
+    /// The first push that is held for the app; nil if no push is held. Unless `retryTo` is `first`, a held push ends
+    /// if ``readdressed(_:)`` returns nil for it, and is released if its device is now registered for another app or
     /// transport.
     private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
         guard settings.retryTo != .first else { return pending.held(of: app).first }

@@ -34,7 +34,7 @@ package struct UnfinishedStep: Hashable, Sendable {
 
 extension Cursor {
     /// - Parameters:
-    ///   - unfinished: The step that the batch begins or continues, but does not finish; nil if there is none.
+    ///   - unfinished: The step that the batch begins or continues, but does not finish. Nil if it finishes its steps.
     ///   - firstUnanswered: See ``firstUnanswered``.
     ///   - past: The cursor before the batch.
     init(

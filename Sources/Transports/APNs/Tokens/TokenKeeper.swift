@@ -42,7 +42,7 @@ struct TokenKeeper {
         return true
     }
 
-    /// The token; nil if there is none, or if it must be replaced before the next request.
+    /// The token; nil if no token was made yet, or if it must be replaced before the next request.
     func valid(at now: Instant, age: Duration) -> ProviderToken? {
         guard let token, token.issued <= now.advanced(by: .seconds(300)),
             now - token.issued < replacementAge(of: token, at: now, age)
