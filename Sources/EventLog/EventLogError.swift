@@ -25,6 +25,8 @@ package enum EventLogError: Error, Hashable, Sendable {
     case notALog(directory: String)
     /// The folder holds segments, but no `log.json`.
     case withoutManifest(directory: String)
+    /// The log has lost its last events: it ends with `last`, but `file` was made when it had reached `sequence`.
+    case endLost(directory: String, last: UInt64, file: String, sequence: UInt64)
     /// The `settings.ndjson` of a log is damaged or belongs to another log. The events are not affected.
     case wrongSettings(file: String, line: Int, reason: String)
 }
@@ -50,6 +52,9 @@ extension EventLogError: CustomStringConvertible {
         case .invalidName(let name): "'\(name)' is not a valid name for a log"
         case .notALog(let directory): "\(directory) holds no log"
         case .withoutManifest(let directory): "\(directory)/log.json is missing, although there are segments of a log"
+        case .endLost(let directory, let last, let file, let sequence):
+            "\(directory) ends with sequence \(last), but \(file) was made when it had reached \(sequence): "
+                + "\(sequence - last) or more events are lost"
         case .wrongSettings(let file, let line, let reason): "\(file), line \(line): \(reason)"
         }
     }
@@ -71,6 +76,9 @@ extension EventLogError: CustomStringConvertible {
         case .withoutManifest(let directory):
             "restore log.json from a copy, or run 'belfry log repair \(directory)', which may find the log's identity "
                 + "in other files"
+        case .endLost(let directory, _, _, _):
+            "restore the data folder from a backup, or run 'belfry log repair \(directory)', which lets the log continue "
+                + "without them: pushes may then be sent again"
         case .wrongSettings:
             "restore the file from a copy, or remove only this file: then the pipeline file's settings apply to the "
                 + "whole log"

@@ -56,15 +56,17 @@ import ZeroMQ
         numbers.map { "{\"n\":\($0),\"pad\":\"\(String(repeating: "x", count: 2_000))\"}\n" }.joined()
     }
 
-    private static func file(_ folder: Folder) throws -> PipelineFile {
-        try .gateAndRelay(in: folder, relay: "{from: gate, stage: fifth}", log: "{sync: never, snapshotBytes: 4KiB}")
+    private static func file(_ folder: Folder, sync: String = "never") throws -> PipelineFile {
+        try .gateAndRelay(in: folder, relay: "{from: gate, stage: fifth}", log: "{sync: \(sync), snapshotBytes: 4KiB}")
     }
 
     /// The files of a relay that was killed after event 9 of its upstream. The cursor of its log is at event 5 of the
     /// upstream, and it has snapshots at events 5 and 9.
-    private static func killedRelay(_ context: HostContext) async throws -> (PipelineFile, SnapshotStore, Folder) {
+    private static func killedRelay(_ context: HostContext, sync: String = "never") async throws
+        -> (PipelineFile, SnapshotStore, Folder)
+    {
         let (before, after) = (try Folder(), try Folder())
-        let file = try file(before)
+        let file = try file(before, sync: sync)
         let host = try RunningHost("relay", of: file, context)
         let store = SnapshotStore(logDirectory: host.logDirectory)
         try await SocketThread.run(name: "upstream") {
@@ -80,7 +82,7 @@ import ZeroMQ
         try await host.stop()
         let left = SnapshotStore(logDirectory: after.file("logs/" + host.host.plan.logName))
         #expect(try left.positions == [5, 9])
-        return (try Self.file(after), left, after)
+        return (try Self.file(after, sync: sync), left, after)
     }
 
     @Test func `a stage starts from an older snapshot if the newest has events that the upstream has lost`()
@@ -110,13 +112,41 @@ import ZeroMQ
         withExtendedLifetime(folder) {}
     }
 
-    /// Once the log has grown again, these snapshots would seem to fit it.
-    @Test func `snapshots ahead of the stage's own log are removed`() async throws {
-        let context = try HostContext()
-        let (file, store, folder) = try await Self.killedRelay(context)
+    /// Removes the events of the relay's own log.
+    private static func removeSegments(_ folder: Folder) throws {
         let writer = try EventLogWriter(EventLogOptions(directory: folder.file("logs"), name: "relay"))
         for segment in try writer.segments() { try FileManager.default.removeItem(atPath: segment.path) }
         try writer.close()
+    }
+
+    @Test(arguments: ["always", "interval 1s"])
+    func `a stage whose own log has lost its end does not start until the log is repaired`(sync: String) async throws {
+        let context = try HostContext()
+        let (file, store, folder) = try await Self.killedRelay(context, sync: sync)
+        try Self.removeSegments(folder)
+        let host = try RunningHost("relay", of: file, context)
+        let failure = await host.failure() as? EventLogError
+        guard case .endLost(host.logDirectory, last: 0, let snapshot, sequence: 1) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(snapshot.hasPrefix(host.logDirectory + "/snapshots/"))
+        #expect(try store.positions == [5, 9])
+        let copies = try LogRepair(directory: host.logDirectory).apply(at: Instant.wall())
+        #expect(copies != nil)
+        let repaired = try RunningHost("relay", of: file, context)
+        let opened = try await SocketThread.run(name: "upstream") {
+            try FakeUpstream(file.sourceStage.bind, context.zmq).waitForOpen()
+        }
+        #expect(opened.contains("\"after\":0"), "\(opened)")
+        try await repaired.stop()
+    }
+
+    /// Once the log has grown again, these snapshots would seem to fit it.
+    @Test func `with the sync policy never, snapshots ahead of the stage's own log are removed`() async throws {
+        let context = try HostContext()
+        let (file, store, folder) = try await Self.killedRelay(context)
+        try Self.removeSegments(folder)
         let host = try RunningHost("relay", of: file, context)
         let opened = try await SocketThread.run(name: "upstream") {
             try FakeUpstream(file.sourceStage.bind, context.zmq).waitForOpen()

@@ -57,7 +57,7 @@ extension ToolFailure {
     package static func status(of error: EventLogError) -> ToolStatus {
         switch error {
         case .alreadyOpen: .unavailable
-        case .damaged, .withoutManifest, .wrongSettings, .gone: .badData
+        case .damaged, .endLost, .withoutManifest, .wrongSettings, .gone: .badData
         case .notALog: .noInput
         case .invalidName, .unsupportedFormat: .configuration
         case .full, .failed, .syncFailed, .tooLarge: .inputOutput

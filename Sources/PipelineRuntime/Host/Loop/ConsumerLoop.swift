@@ -92,7 +92,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         if try commit(evenIfEmpty: state.taken > state.committed) {
             try noteAtRest()
             if isSettled, let clock, let moment {
-                keeper?.finish(clock.stage, moment, after: outlet.flushingDeadLetters)
+                keeper?.finish(clock.stage, moment, after: outlet.flushing)
             }
         }
         keeper?.dropAndWait()
@@ -298,7 +298,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         outlet.pauses.lap(.input)
         defer { outlet.pauses.lap(.snapshot) }
         keeper?.takeSnapshot(
-            of: clock.stage, moment, beside: SnapshotMaker(plan, timeline, context), after: outlet.flushingDeadLetters)
+            of: clock.stage, moment, beside: SnapshotMaker(plan, timeline, context), after: outlet.flushing)
     }
 
     func noteTrimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }

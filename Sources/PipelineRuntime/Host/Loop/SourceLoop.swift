@@ -74,7 +74,7 @@ final class SourceLoop<S: Stage>: HostWork {
     }
 
     func finish() throws {
-        if try commitForAnswers() { keeper?.finish(clock.stage, moment) }
+        if try commitForAnswers() { keeper?.finish(clock.stage, moment, after: outlet.flushing) }
         keeper?.dropAndWait()
         try outlet.log.flush()
         try answers.send(over: door, durableBatches: outlet.log.batches)
@@ -119,7 +119,8 @@ final class SourceLoop<S: Stage>: HostWork {
     private func takeSnapshotIfDue() {
         guard keeper?.checkDue() == true else { return }
         outlet.pauses.lap(.input)
-        keeper?.takeSnapshot(of: clock.stage, moment, beside: SnapshotMaker(plan, timeline, context))
+        keeper?.takeSnapshot(
+            of: clock.stage, moment, beside: SnapshotMaker(plan, timeline, context), after: outlet.flushing)
         outlet.pauses.lap(.snapshot)
     }
 

@@ -147,12 +147,15 @@ final class StageOutlet {
         try log.checkSegmentExists()
     }
 
-    /// A function that makes the dead letters so far durable. It must be called before a snapshot that includes their
-    /// input is written, and can be called on any thread. Unless the sync policy is `always`, the function does
-    /// nothing.
-    var flushingDeadLetters: @Sendable () throws -> Void {
-        if sync == .always, let flushing = deadLetters.flushing { return flushing }
-        return {}
+    /// A function that makes the log and the dead letters so far durable. It must be called before a snapshot that
+    /// includes them is written, so that the snapshot is never ahead of the log. It can be called on any thread. With
+    /// the sync policy `never` the function does nothing.
+    var flushing: @Sendable () throws -> Void {
+        guard sync != .never else { return {} }
+        return { [deadLetters = deadLetters.flushing, log = log.flushing] in
+            try deadLetters?()
+            try log()
+        }
     }
 
     func close() throws {

@@ -65,7 +65,7 @@ struct SnapshotKeeper {
     ///     on.
     mutating func takeSnapshot<S: Stage>(
         of stage: S, _ moment: SnapshotMoment, beside maker: SnapshotMaker<S>?,
-        after flush: @escaping @Sendable () throws -> Void = {}
+        after flush: @escaping @Sendable () throws -> Void
     ) {
         guard isNew(moment) else { return }
         inputBytes = 0
@@ -76,7 +76,7 @@ struct SnapshotKeeper {
     /// Takes a final snapshot if the stage's position or its log has changed since the newest snapshot, and waits until
     /// it is written.
     func finish<S: Stage>(
-        _ stage: S, _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void = {}
+        _ stage: S, _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void
     ) {
         dropAndWait()
         if isNew(moment) { write(stage, moment, flush) }

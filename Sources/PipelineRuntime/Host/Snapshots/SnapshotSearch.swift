@@ -42,10 +42,11 @@ final class SnapshotSearch<S: Stage> {
 
     /// The newest snapshot that includes no upstream event after `position`; nil if there is no such snapshot.
     ///
-    /// - Throws: If a snapshot that is ahead of the log cannot be removed. Once the log has grown, the snapshot would
-    ///   seem to fit.
+    /// - Throws: ``EventLogError/endLost(directory:last:file:sequence:)`` if a snapshot is ahead of the log, unless the
+    ///   sync policy is `never`. With `never` such a snapshot is removed, because it would seem to fit once the log has
+    ///   grown. Also throws if it cannot be removed.
     func newest(through position: UInt64 = .max) throws -> RestoredStage<S>? {
-        try removeAheadOfLog()
+        try handleAheadOfLog()
         return newest { $0.position <= position }
     }
 
@@ -97,15 +98,24 @@ final class SnapshotSearch<S: Stage> {
         return RestoredStage(stage: stage, moment: SnapshotMoment(snapshot.header))
     }
 
-    /// Removes the snapshots that include events which the log has lost.
-    private func removeAheadOfLog() throws {
+    /// Looks for snapshots that include events which the log has lost. The log is made durable before a snapshot is
+    /// written, so this means that a part of the log was removed. Only with the sync policy `never` a power cut can also
+    /// cause it: then these snapshots are removed.
+    private func handleAheadOfLog() throws {
+        if plan.sync != .never, let file = try store.list().last(where: isAheadOfLog) {
+            throw EventLogError.endLost(
+                directory: plan.logDirectory, last: fit.lastSequence, file: file.path,
+                sequence: file.header?.sequence ?? 0)
+        }
         try store.remove { file in
-            guard let header = file.header, header.log == fit.log, header.sequence > fit.lastSequence else {
-                return false
-            }
+            guard isAheadOfLog(file), let header = file.header else { return false }
             report("\(file.path): \(fit.objection(to: header) ?? ""); removed")
             return true
         }
+    }
+
+    private func isAheadOfLog(_ file: SnapshotFile) -> Bool {
+        file.header.map { $0.log == fit.log && $0.sequence > fit.lastSequence } ?? false
     }
 
     private func report(_ problem: String) { write("skipped a snapshot: \(problem)") }
