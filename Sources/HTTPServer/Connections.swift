@@ -56,7 +56,21 @@ final class Connections: ServerChildChannel {
         return Value(channel: channel) { _ in }
     }
 
-    func handle(value: Value, logger: Logger) async { await value.handle(logger) }
+    func handle(value: Value, logger: Logger) async {
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) { await value.handle(logger) }
+    }
+}
+
+/// Runs tasks on the thread of a connection's event loop, so that a request needs no change of threads.
+private final class EventLoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
 }
 
 extension WebServerOptions {

@@ -49,11 +49,12 @@ package struct WebRequest: Sendable {
 
     /// - Parameter body: Receives nil if the connection has ended.
     private func withExchange(_ body: @escaping @Sendable (Exchange?) -> Void) {
-        channel.eventLoop.execute { [channel] in
+        let find: @Sendable () -> Void = { [channel] in
             let exchange: Exchange?
             do { exchange = try channel.pipeline.syncOperations.handler(type: Exchange.self) } catch { exchange = nil }
             body(exchange)
         }
+        if eventLoop.inEventLoop { find() } else { eventLoop.execute(find) }
     }
 }
 

@@ -30,7 +30,7 @@ final class SourceLoop<S: Stage>: HostWork {
     private var mark: UInt64 = 0
     private var keeper: SnapshotKeeper?
 
-    private static var turnBytesMax: Int { 1 << 20 }
+    private static var turnBytesMax: Int { 1 << 17 }
 
     init(_ plan: HostPlan, _ control: HostControl, settings: S.Settings, outlet: StageOutlet, door: any MessageSocket)
         throws
