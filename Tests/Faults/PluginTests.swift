@@ -60,7 +60,7 @@ struct BadPlugins {
         }
         #expect(status == exitStatus, "\(said.prefix(3))")
         let refusals = said.filter { $0.hasPrefix("filter: the plugin's program was refused: ") }
-        #expect(refusals.count == (mode == "garbage" ? 4 : 0), "\(refusals)")
+        #expect(refusals.count == ["garbage": 4, "wrong": 1][mode, default: 0], "\(refusals)")
         return try folder.lines(of: "pushes.ndjson")
     }
 
@@ -99,6 +99,14 @@ struct BadPlugins {
             return (try replay.waitUntilExit(), replay.lines)
         }
         #expect(said.0 == 0, "\(said.1)")
+    }
+
+    @Test func `the dead letter of a plugin that dies at a refusal says what was refused`() async throws {
+        _ = try await run("wrong", exitStatus: 65)
+        let letters = try deadLetters("wrong")
+        #expect(letters.count == 1 && letters[0].contains(#""code":"stage.crashed""#), "\(letters)")
+        let refusal = #"exited with status 3); before that, the host refused what it sent: outputs need \"through\": "#
+        #expect(letters.first?.contains(refusal) == true, "\(letters)")
     }
 
     @Test func `a plugin that reports a temporary failure loses no event`() async throws {

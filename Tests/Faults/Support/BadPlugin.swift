@@ -6,6 +6,7 @@ enum BadPlugin {
     /// - `dies`: dies at the third batch of its process, four times in all, by turns before and after the answer.
     ///   Notes each death.
     /// - `poison`: dies whenever it gets the record n15. Notes each death.
+    /// - `wrong`: answers the record n15 with a wrong `through`, and dies at the host's error. Notes each death.
     /// - `troubled`: dies three times when it gets the record n15, with the exit status of a temporary failure. Notes
     ///   each death.
     /// - `garbage`: sends meaningless frames and lines before and in each answer. Ignores SIGTERM. Notes the
@@ -64,6 +65,8 @@ enum BadPlugin {
             control = json.loads(frames[0])
             if control["type"] == "error" and mode == "garbage":
                 note(control["code"])
+            if control["type"] == "error" and mode == "wrong":
+                die()
             if control["type"] == "close" and mode not in ("deaf", "polite"):
                 sys.exit(0)
             if control["type"] != "batch":
@@ -77,6 +80,9 @@ enum BadPlugin {
                 die()
             if mode == "troubled" and b'"n15"' in frames[1] and deaths() < 3:
                 die(75)
+            if mode == "wrong" and b'"n15"' in frames[1]:
+                link.send_json({"type": "outputs", "through": through + 1})
+                continue
             if mode == "garbage":
                 talk_nonsense(through)
                 frames[1] += GARBAGE

@@ -53,6 +53,8 @@ final class PluginLoop: HostWork {
     /// How often in a row a program crashed on one event.
     private var crashes: (sequence: UInt64, count: UInt64) = (0, 0)
     private var setAsideInARow: UInt64 = 0
+    /// Why a frame of the program was refused; nil if outputs were accepted since then.
+    private var refusal: String?
 
     private static let silenceMax = Duration.seconds(10)
 
@@ -211,6 +213,7 @@ final class PluginLoop: HostWork {
 
     private func refuse(_ peer: [UInt8], _ code: String, _ reason: String, isReported: Bool = true) throws {
         refusedFrames += 1
+        if peer == self.peer { refusal = reason }
         _ = try plugin.send([peer, LinkFrame.error(code, reason)], wait: false)
         guard isReported, reportedMistakes.insert(code).inserted else { return }
         StandardError.write("\(plan.stage): the plugin's program was refused: \(reason) (\(code))")
@@ -257,6 +260,7 @@ final class PluginLoop: HostWork {
         let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
         if let fault = LinkFrame.fault(ofOutputs: control, lines) { return try refuse(sender, "link.outputs", fault) }
         endSilence()
+        refusal = nil
         programOutputs.pass(lines, answering: batch.first...batch.last, of: upstream?.name ?? "", into: &out)
         setAsideInARow = 0
         now = max(now, batch.now)
@@ -315,6 +319,7 @@ final class PluginLoop: HostWork {
         let reason =
             "the stage crashed three times on this event: its program ended each time while it worked on the event "
             + "(the last time it \(end.text))"
+            + (refusal.map { "; before that, the host refused what it sent: \($0)" } ?? "")
         event.lines.withUnsafeBytes { lines in
             for line in Lines(lines) {
                 out.reject(sequence: event.first, line: line, Rejection(code: SetAsideEvents.code, reason: reason))
