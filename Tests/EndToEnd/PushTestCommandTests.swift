@@ -83,6 +83,22 @@ struct PushTestCommandTests {
         #expect(result.errors.contains("trust: \(trust) does not exist or cannot be read: correct trust"), "\(result)")
     }
 
+    @Test(arguments: [
+        (["--user", "_a", "--device", "d", "--silent", "--alert", "Hello"], "--alert and --silent are both given"),
+        (["--user", "_a", "--device", "d", "--payload", "p.json", "--alert", "Hello"], "--alert and --payload"),
+        (["--user", "_a", "--device", "d", "--environment", "production"], "--environment needs --token"),
+        (["--user", "_a", "--device", "d", "--topic", "com.example.Notes"], "--topic needs --token"),
+        (["--user", "_a", "--device", "d", "--transport", "apns"], "--transport needs --token"),
+        (
+            ["--token", "ab01", "--container", "iCloud.com.example.Notes", "--environment", "produktion"],
+            "--environment is development or production, not 'produktion'; did you mean \"production\"?"
+        ),
+    ])
+    func `an option that would have no effect is refused`(options: [String], reason: String) async throws {
+        let result = try await Command.run(["push", "test", "notes.yaml"] + options)
+        #expect(result.status == 64 && result.errors.contains(reason), "\(result)")
+    }
+
     @Test func `a token is refused by the other environment and accepted by its own`() async throws {
         let device = #"{"token":"ab01","topic":"com.example.Notes","environment":"production"}"#
         let setup = try await LocalAPNsSetup(devices: device)

@@ -27,8 +27,10 @@ struct PushTestCommand: AsyncParsableCommand {
 
     @OptionGroup var target: PushTestTarget
 
-    @Option(help: "The text that the device shows.")
-    var alert = "A test from Belfry"
+    @Option(help: "The text that the device shows (default: \(Self.standardAlert)).")
+    var alert: String?
+
+    private static let standardAlert = "A test from Belfry"
 
     @Option(help: "A JSON file with the whole payload, instead of --alert.", completion: .file(extensions: ["json"]))
     var payload: String?
@@ -44,6 +46,12 @@ struct PushTestCommand: AsyncParsableCommand {
                 "--silent and --payload are both given; a payload without alert, badge and sound is sent "
                     + "silently anyway"
             )
+        }
+        if alert != nil, silent || payload != nil {
+            throw ValidationError(
+                silent
+                    ? "--alert and --silent are both given, but a silent push shows no text"
+                    : "--alert and --payload are both given; put the text into the payload")
         }
         try target.check()
     }
@@ -91,7 +99,7 @@ struct PushTestCommand: AsyncParsableCommand {
             var json = ByteBuffer()
             json.append(silent ? "{\"aps\":{\"content-available\":1}}" : "{\"aps\":{\"alert\":")
             if !silent {
-                json.appendJSON(alert)
+                json.appendJSON(alert ?? Self.standardAlert)
                 json.append(",\"sound\":\"default\"}}")
             }
             return Array(json.bytes)

@@ -17,26 +17,35 @@ struct PushTestTarget: ParsableArguments {
     @Option(help: "With --token: the app's container.")
     var container: String?
 
-    @Option(help: "With --token: development or production.")
-    var environment = "development"
+    @Option(help: "With --token: development or production (default: development).")
+    var environment: String?
 
     @Option(help: "With --token: the app's topic (default: the topic of the container's first app).")
     var topic: String?
 
-    @Option(help: "With --token: the transport, as the pipeline file names it.")
-    var transport = "apns"
+    @Option(help: "With --token: the transport, as the pipeline file names it (default: apns).")
+    var transport: String?
+
+    private static let environments = ["development", "production"]
 
     func check() throws {
         if token == nil {
             guard user != nil, device != nil else {
                 throw ValidationError("name a device: --user and --device, or --token and --container")
             }
-            guard container == nil else { throw ValidationError("--container needs --token") }
+            let tokenOnly = [
+                ("container", container), ("environment", environment), ("topic", topic), ("transport", transport),
+            ]
+            for case (let option, _?) in tokenOnly { throw ValidationError("--\(option) needs --token") }
         } else {
             guard user == nil, device == nil else {
                 throw ValidationError("give either --token, or --user and --device")
             }
             guard container != nil else { throw ValidationError("--token needs --container") }
+            if let environment, !Self.environments.contains(environment) {
+                let near = Spelling.suggestion(for: environment, among: Self.environments).map { "; " + $0 } ?? ""
+                throw ValidationError("--environment is development or production, not '\(environment)'\(near)")
+            }
         }
     }
 
@@ -44,8 +53,9 @@ struct PushTestTarget: ParsableArguments {
     func device(in checked: CheckedPipeline, at pipeline: String) throws -> TestDevice {
         if let token {
             return TestDevice(
-                name: "test", transport: transport, token: token, user: "",
-                app: .init(container: container ?? "", environment: environment, topic: topic))
+                name: "test", transport: transport ?? "apns", token: token, user: "",
+                app: .init(
+                    container: container ?? "", environment: environment ?? Self.environments[0], topic: topic))
         }
         return try TestDevice.find(
             user: user ?? "", device: device ?? "", in: pipeline, TransportRoute.kinds(in: checked))
@@ -78,7 +88,8 @@ struct TestDevice {
         let log = logs.log(of: logs.stages[0])
         let histories = try DeviceHistory.all(
             in: log, user: ExactText(user), device: ExactText(device), IndexFinder())
-        guard let last = histories.last?.entries.last(where: { $0.isAccepted(by: kinds) }) else {
+        let accepted = histories.flatMap(\.entries).filter { $0.isAccepted(by: kinds) }
+        guard let last = accepted.max(by: { $0.sequence < $1.sequence }) else {
             throw ToolFailure(
                 .noInput,
                 "ingest's log has no valid registration of device \(device) for user \(user); see `belfry state "

@@ -1,5 +1,6 @@
 import BuiltIns
 import Inspect
+import JSON
 import PipelineKit
 import PipelineRuntime
 import TransportAPNs
@@ -32,8 +33,11 @@ struct TransportRoute: Sendable {
     static func find(_ name: String, in checked: CheckedPipeline) throws -> TransportRoute {
         let routes = try all(in: checked)
         guard let route = routes.first(where: { $0.binding.name == name }) else {
-            let known = Set(routes.map(\.binding.name)).sorted().joined(separator: ", ")
-            throw ToolFailure(.usage, "\(checked.path) has no transport \(name); its transports: \(known)")
+            let known = Set(routes.map(\.binding.name)).sorted()
+            let near = Spelling.suggestion(for: name, among: known).map { $0 + " " } ?? ""
+            throw ToolFailure(
+                .usage,
+                "\(checked.path) has no transport \(name); \(near)its transports: \(known.joined(separator: ", "))")
         }
         return route
     }
