@@ -19,6 +19,20 @@ struct ValidateCommandTests {
         #expect(result.errors.contains("unknown kind of stage 'filter'; known: coalesce, "), "\(result)")
     }
 
+    @Test(arguments: ["kind: match", "use: match", "type: match", "stge: match", "comand: [cat]"])
+    func `a mistyped key for the kind of a stage is reported in place of an unknown kind`(line: String) async throws {
+        let notes = try Notes()
+        let stages = "  ingest: {}\n  filter: {from: ingest, \(line)}\n"
+        let file = try notes.write("pipeline: a\nstages:\n" + stages, to: "p.yaml")
+        let result = try await Command.run(["validate", file])
+        let key = line.prefix { $0 != ":" }
+        let meant = key == "comand" ? "command" : "stage"
+        #expect(result.status == 78)
+        #expect(
+            result.errors.contains("stages.filter.\(key): unknown key; did you mean \"\(meant)\"?"), "\(result)")
+        #expect(!result.errors.contains("unknown kind"), "\(result)")
+    }
+
     @Test func `a file in place of the data folder is a warning at the line of the key data`() async throws {
         let notes = try Notes()
         try notes.write("", to: "data")

@@ -111,7 +111,7 @@ public struct SettingsReader: Sendable {
     }
 
     /// The error for an unknown key that is probably the key `missing`, mistyped; nil if there is no such key.
-    func mistyped(_ missing: String) -> SettingsError? {
+    package func mistyped(_ missing: String) -> SettingsError? {
         guard !contains(missing) else { return nil }
         let typo = order.first { !knownKeys.contains($0) && Spelling.nearest(to: $0, among: [missing]) != nil }
         guard let typo, let entry = entries[typo] else { return nil }

@@ -138,8 +138,11 @@ extension HostPlan {
     }
 
     private static func unknownKind(_ stage: PipelineStage, _ known: [String]) -> SettingsError {
-        if stage.settings.contains("use"), !stage.settings.contains("stage") {
-            return stage.settings.fail("use", "unknown key", hint: "did you mean \"stage\"?")
+        if !stage.settings.contains("stage") {
+            for key in ["use", "kind", "type"] where stage.settings.contains(key) {
+                return stage.settings.fail(key, "unknown key", hint: "did you mean \"stage\"?")
+            }
+            if let error = stage.settings.mistyped("stage") ?? stage.settings.mistyped("command") { return error }
         }
         let near = Spelling.suggestion(for: stage.kind, among: known).map { $0 + " " } ?? ""
         return stage.settings.fail(
