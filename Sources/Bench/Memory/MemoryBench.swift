@@ -62,16 +62,23 @@ struct MemoryBench: Sendable {
         let before = try Self.memory()
         for number in 0..<users {
             if number % 10_000 == 0 { try interruption.check() }
+            let lines = kind.lines(number)
             var out = Outbox()
-            let line = kind.line(number)
-            textBytes += kind.textBytes(number, line)
-            try Array(line.utf8).withUnsafeBytes { bytes in
-                let event = InputEvent(sequence: UInt64(number + 1), json: try parser.parse(bytes), line: bytes)
-                clock.receive(event, at: .epoch, into: &out)
+            for (place, line) in lines.enumerated() {
+                out = Outbox()
+                try Array(line.utf8).withUnsafeBytes { bytes in
+                    let sequence = UInt64(number * lines.count + place + 1)
+                    let event = InputEvent(sequence: sequence, json: try parser.parse(bytes), line: bytes)
+                    clock.receive(event, at: .epoch, into: &out)
+                }
+                guard out.takeRejections().isEmpty else {
+                    throw ToolFailure(.software, "the stage rejected \(line)")
+                }
             }
-            guard out.takeRejections().isEmpty else {
-                throw ToolFailure(.software, "the stage rejected \(line)")
+            guard kind != .heldNotifications || out.count == 0 else {
+                throw ToolFailure(.software, "the stage did not hold a notification")
             }
+            textBytes += kind.textBytes(number, lines[lines.count - 1])
         }
         let bytes = try (Self.memory() - before) / Double(users)
         withExtendedLifetime(clock.stage) {}
@@ -86,8 +93,15 @@ struct MemoryBench: Sendable {
 }
 
 extension MemoryBench.StateKind {
-    /// The event of a user. No two users share a name, a device or a token.
-    fileprivate func line(_ number: Int) -> String {
+    /// The events of a user, after which the stage keeps one device, badge or notification. No two users share a name,
+    /// a device or a token.
+    ///
+    /// The first notification of a user leaves at once, and the second is held.
+    fileprivate func lines(_ number: Int) -> [String] {
+        self == .heldNotifications ? [line(number, 2 * number + 1), line(number, 2 * number + 2)] : [line(number, 0)]
+    }
+
+    private func line(_ number: Int, _ change: Int) -> String {
         let user = "_user\(number)"
         let owner = #""\#(Member.user)":"\#(user)""#
         switch self {
@@ -99,7 +113,7 @@ extension MemoryBench.StateKind {
             return #"{"type":"badge.set",\#(WorkloadNames.place),\#(owner),"badge":\#(number % 50 + 1)}"#
         case .heldNotifications:
             return
-                #"{"type":"match","change":\#(number + 1),"notificationID":"\#(Self.uuid(number))",\#(WorkloadNames.place),"#
+                #"{"type":"match","change":\#(change),"notificationID":"\#(Self.uuid(number))",\#(WorkloadNames.place),"#
                 + #""database":"private",\#(owner),"\#(Member.subscriptionID)":"notes","subscriptionType":"query","#
                 + #""reason":"update","recordName":"r\#(number)","recordType":"Note","#
                 + #""zoneID":{"zoneName":"Notes","ownerRecordName":"\#(user)"},"origin":{\#(owner),"device":"mac"},"#

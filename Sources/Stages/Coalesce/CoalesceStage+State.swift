@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 
 extension CoalesceStage {
-    package static let snapshotVersion: Int? = 2
+    package static let snapshotVersion: Int? = 3
     package static let stateName: String? = "pending"
 
     package func snapshot(into snapshot: inout SnapshotWriter) { held.write(into: &snapshot) }

@@ -68,7 +68,7 @@ package struct CoalesceStage: Stage {
     /// any order. This stage and all later stages write the type first.
     private mutating func coalesceReordered(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         let text = event.value.withTypeFirst
-        var parser = JSONParser(limits: HeldMatch.limits)
+        var parser = JSONParser(limits: HeldNotification.limits)
         do {
             try text.withUnsafeBytes {
                 coalesce(try Match(JSONView(parser.parse($0)), event.sequence), at: now, into: &out)
@@ -106,7 +106,7 @@ package struct CoalesceStage: Stage {
     private func due(_ match: Match, _ slot: Int?, at now: Instant) -> Instant {
         var (earlier, limit) = (CoalescingArrival.Held?.none, now.advanced(by: settings.maximumDelay))
         if let slot, held.isHeld(slot) {
-            earlier = .init(since: held[slot].since, due: held.due(slot), changes: held[slot].causes.count)
+            earlier = .init(since: held[slot].since, due: held.due(slot), changes: held[slot].causeCount)
             limit = held[slot].limit
         }
         let arrival = CoalescingArrival(
@@ -118,29 +118,30 @@ package struct CoalesceStage: Stage {
         _ slot: Int, with match: Match, due: Instant, at now: Instant, into out: inout Outbox
     ) {
         out.append { held[slot].writeCoalesced(replacedBy: match, into: &$0) }
-        held[slot].replace(with: match)
+        held.replace(slot, with: match)
         held.move(slot, to: held[slot].isFull ? now : due)
     }
 
     private mutating func hold(
         _ match: Match, as key: HoldKey, due: Instant, at now: Instant, into out: inout Outbox
     ) {
-        guard makeRoom(for: key.user, at: now) else {
+        guard makeRoom(for: key, at: now) else {
             pass(match, atLimit: settings.atLimit, into: &out)
             return held.note(held.slot(of: key), key, leftAt: now)
         }
         let limit = now.advanced(by: settings.maximumDelay)
-        held.insert(HeldNotification(match, since: now, limit: limit), as: key, due: due)
+        held.insert(
+            HeldNotification(match, since: now, limit: limit), as: key, due: due, first: match.sequence)
     }
 
-    /// Applies the limit per user.
+    /// Applies the limit per user, for a new notification of a key.
     ///
     /// - Returns: Whether the new notification may be held.
-    private mutating func makeRoom(for user: UserKey, at now: Instant) -> Bool {
-        guard held.pendingCount(of: user) >= settings.pendingPerUser else { return true }
+    private mutating func makeRoom(for key: HoldKey, at now: Instant) -> Bool {
+        guard held.pendingCount(of: key) >= settings.pendingPerUser else { return true }
         guard settings.atLimit != .passNewest else { return false }
         let remaining = settings.atLimit == .flushAll ? 0 : settings.pendingPerUser - 1
-        held.flushOldest(of: user, leaving: remaining, at: now, because: settings.atLimit)
+        held.flushOldest(of: key, leaving: remaining, at: now, because: settings.atLimit)
         return true
     }
 

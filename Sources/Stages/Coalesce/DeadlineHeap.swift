@@ -15,11 +15,12 @@ struct DeadlineHeap {
 
     private var entries: [Entry] = []
     /// The index in `entries` for each slot.
-    private var positions: [Int] = []
+    private var positions: [UInt32] = []
 
     var first: Entry? { entries.first }
 
-    func due(_ slot: Int) -> Instant { entries[positions[slot]].due }
+    func due(_ slot: Int) -> Instant { entries[Int(positions[slot])].due }
+    func order(_ slot: Int) -> UInt64 { entries[Int(positions[slot])].order }
 
     mutating func insert(_ entry: Entry) {
         while positions.count <= entry.slot { positions.append(0) }
@@ -33,7 +34,7 @@ struct DeadlineHeap {
     }
 
     mutating func move(_ slot: Int, to due: Instant) {
-        let position = positions[slot]
+        let position = Int(positions[slot])
         var entry = entries[position]
         let isLater = due > entry.due
         entry.due = due
@@ -69,6 +70,6 @@ struct DeadlineHeap {
 
     private mutating func place(_ entry: Entry, at position: Int) {
         entries[position] = entry
-        positions[entry.slot] = position
+        positions[entry.slot] = UInt32(position)
     }
 }

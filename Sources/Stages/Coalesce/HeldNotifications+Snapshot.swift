@@ -8,8 +8,9 @@ extension HeldNotifications {
     /// Writes the held notifications in the order in which they were first held, then the keys whose notifications left
     /// recently, the earliest first.
     func write(into snapshot: inout SnapshotWriter) {
-        snapshot.write(all: heldSlots.sorted { self[$0].first < self[$1].first }) { slot, snapshot in
+        snapshot.write(all: heldSlots.sorted { firstMatch($0) < firstMatch($1) }) { slot, snapshot in
             snapshot.write(due(slot))
+            snapshot.write(firstMatch(slot))
             self[slot].write(into: &snapshot)
         }
         snapshot.write(all: leftSlots) { slot, snapshot in
@@ -36,23 +37,23 @@ extension HeldNotifications {
     }
 
     private mutating func readHeld(from snapshot: inout SnapshotReader) throws(SnapshotError) {
-        var parser = JSONParser(limits: HeldMatch.limits)
+        var parser = JSONParser(limits: HeldNotification.limits)
         var last: UInt64 = 0
         for _ in 0..<(try snapshot.count()) {
-            let due = try snapshot.instant()
+            let (due, first) = (try snapshot.instant(), try snapshot.number())
             let (notification, key) = try HeldNotification.read(&snapshot, &parser)
-            guard notification.first > last, slot(of: key) == nil else {
+            guard first > last, slot(of: key) == nil else {
                 throw snapshot.error("a notification appears twice or is out of order")
             }
-            last = notification.first
-            insert(notification, as: key, due: due)
+            last = first
+            insert(notification, as: key, due: due, first: first)
         }
     }
 
     /// Writes one line for each notification, in the order in which they leave.
     func writeState(into lines: inout ByteBuffer) {
-        var parser = JSONParser(limits: HeldMatch.limits)
-        let order = heldSlots.sorted { (due($0), self[$0].first) < (due($1), self[$1].first) }
+        var parser = JSONParser(limits: HeldNotification.limits)
+        let order = heldSlots.sorted { (due($0), firstMatch($0)) < (due($1), firstMatch($1)) }
         for slot in order { self[slot].writeState(due: due(slot), &parser, into: &lines) }
     }
 }
@@ -62,12 +63,10 @@ extension HeldNotification {
         snapshot.write(since)
         snapshot.write(limit)
         snapshot.write(atLimit) { $1.write($0.rawValue) }
-        snapshot.write(first)
         snapshot.write(all: causes) { $1.write($0) }
-        snapshot.write(origin.bytes)
         snapshot.write(isOriginShared)
-        snapshot.write(newest.sequence)
-        snapshot.write(newest.text)
+        snapshot.write(sequence)
+        snapshot.write(matchText)
     }
 
     fileprivate static func read(
@@ -75,18 +74,16 @@ extension HeldNotification {
     ) throws(SnapshotError) -> (HeldNotification, HoldKey) {
         let (since, limit) = (try snapshot.instant(), try snapshot.instant())
         let atLimit = try snapshot.optional { snapshot throws(SnapshotError) in try AtLimit(&snapshot) }
-        let first = try snapshot.number()
         var causes: [UInt64] = []
         for _ in 0..<(try snapshot.count()) { causes.append(try snapshot.number()) }
-        let origin = OriginKey(bytes: try snapshot.array())
         let isOriginShared = try snapshot.flag()
         let newest = try Match(&snapshot, &parser)
         guard newest.isReplaceable, causes.last == newest.change else {
             throw snapshot.error("a match is not replaceable, or not the newest of its notification")
         }
         let notification = HeldNotification(
-            since: since, limit: limit, first: first, causes: causes, origin: origin, isOriginShared: isOriginShared,
-            newest: HeldMatch(newest), atLimit: atLimit)
+            newest, since: since, limit: limit, earlier: causes.dropLast(), isOriginShared: isOriginShared,
+            atLimit: atLimit)
         return (notification, HoldKey(newest))
     }
 }
@@ -100,11 +97,6 @@ extension AtLimit {
         }
         self = atLimit
     }
-}
-
-extension HeldMatch {
-    /// The limits that the host applies to the events of a log.
-    static let limits = JSONLimits(depthMax: JSONLimits().depthMax + 8)
 }
 
 extension Match {
@@ -129,7 +121,7 @@ extension Match {
 
 extension HeldNotification {
     fileprivate func writeState(due: Instant, _ parser: inout JSONParser, into lines: inout ByteBuffer) {
-        newest.text.withUnsafeBytes { text in
+        matchText.withUnsafeBytes { text in
             do {
                 writeState(of: try parser.parse(text), due: due, into: &lines)
             } catch {

@@ -3,61 +3,104 @@ import Time
 /// All held notifications by key and by deadline. If a key's notification left recently, the key's slot also has the
 /// time at which the notification left.
 ///
-/// Holding, moving or removing one notification takes logarithmic time at most.
+/// Holding, moving or removing one notification takes logarithmic time at most. Beyond its text, a held notification
+/// takes less than 200 bytes.
 struct HeldNotifications {
-    /// A key with a held notification, with a notification that left recently, or with both.
-    private struct Slot {
-        let key: HoldKey
-        var held: HeldNotification?
-        var lastLeft: Instant?
+    fileprivate enum Content {
+        case free
+        /// No notification is held. A notification of the key left recently.
+        case left(HoldKey)
+        /// A notification of the key may also have left recently.
+        case held(HeldNotification)
     }
 
-    private var slots: [Slot?] = []
-    private var freeSlots: [Int] = []
-    private var slotsByKey: [HoldKey: Int] = [:]
+    private var contents: [Content] = []
+    /// The hash of each slot's key.
+    private var hashes: [UInt32] = []
+    /// When a notification left a slot recently; ``notLeft`` if none did. May be shorter than `contents`.
+    private var leftTimes: [Instant] = []
+    private var freeSlots: [UInt32] = []
+    private var slotsByKey = SlotTable()
     private var deadlines = DeadlineHeap()
     private var pending = PendingByUser()
     /// The slots from which a notification left recently, the earliest first.
     private var left = SlotChain()
     private var leftLinks = SlotLinks()
 
+    private static let notLeft = Instant(microseconds: .min)
+
     var deadline: Instant? { deadlines.first?.due }
 
     /// Whether no key has a slot.
-    var isEmpty: Bool { slotsByKey.isEmpty }
+    var isEmpty: Bool { slotsByKey.count == 0 }
 
-    func slot(of key: HoldKey) -> Int? { slotsByKey[key] }
+    func slot(of key: HoldKey) -> Int? {
+        let hash = key.shortHash
+        return slotsByKey.first(hash) { hashes[$0] == hash && hasKey($0, key) }
+    }
 
-    func isHeld(_ slot: Int) -> Bool { slots[slot]?.held != nil }
+    private func hasKey(_ slot: Int, _ key: HoldKey) -> Bool {
+        switch contents[slot] {
+        case .free: false
+        case .left(let own): own == key
+        case .held(let notification): notification.isHeld(as: key)
+        }
+    }
 
-    func key(_ slot: Int) -> HoldKey? { slots[slot]?.key }
+    func isHeld(_ slot: Int) -> Bool {
+        if case .held = contents[slot] { true } else { false }
+    }
+
+    func key(_ slot: Int) -> HoldKey? {
+        switch contents[slot] {
+        case .free: nil
+        case .left(let key): key
+        case .held(let notification): notification.key
+        }
+    }
 
     /// When the notification in the slot leaves.
     func due(_ slot: Int) -> Instant { deadlines.due(slot) }
 
-    func lastLeft(_ slot: Int) -> Instant? { slots[slot]?.lastLeft }
+    /// The position of the first match of the notification in the slot. Notifications that are due at the same time
+    /// leave in the order of these positions.
+    func firstMatch(_ slot: Int) -> UInt64 { deadlines.order(slot) }
+
+    func lastLeft(_ slot: Int) -> Instant? { hasLeft(slot) ? leftTimes[slot] : nil }
+
+    private func hasLeft(_ slot: Int) -> Bool { slot < leftTimes.count && leftTimes[slot] != Self.notLeft }
 
     /// All slots with a held notification, in no particular order.
-    var heldSlots: [Int] { slots.indices.filter { isHeld($0) } }
+    var heldSlots: [Int] { contents.indices.filter { isHeld($0) } }
 
     subscript(slot: Int) -> HeldNotification {
-        _read {
-            guard isHeld(slot) else { preconditionFailure("slot \(slot) holds no notification") }
-            yield slots[slot].unsafelyUnwrapped.held.unsafelyUnwrapped
+        guard case .held(let notification) = contents[slot] else {
+            preconditionFailure("slot \(slot) holds no notification")
         }
-        _modify {
-            guard isHeld(slot) else { preconditionFailure("slot \(slot) holds no notification") }
-            yield &slots[slot]!.held!
-        }
+        return notification
     }
 
     // MARK: Holding
 
-    mutating func insert(_ notification: HeldNotification, as key: HoldKey, due: Instant) {
-        let slot = slot(for: key)
-        deadlines.insert(.init(due: due, order: notification.first, slot: slot))
-        if notification.atLimit == nil { pending.append(slot, of: key.user) }
-        slots[slot]?.held = notification
+    /// - Parameter first: See ``firstMatch(_:)``.
+    mutating func insert(_ notification: HeldNotification, as key: HoldKey, due: Instant, first: UInt64) {
+        let slot = slot(of: key) ?? newSlot(of: key)
+        contents[slot] = .held(notification)
+        deadlines.insert(.init(due: due, order: first, slot: slot))
+        guard notification.atLimit == nil else { return }
+        let contents = contents
+        pending.append(slot, key.userHash) { contents.isOfUser($0, of: key) }
+    }
+
+    /// Puts a newer match in the place of the newest match of the notification in a slot.
+    mutating func replace(_ slot: Int, with match: Match) {
+        guard case .held(var notification) = contents[slot] else {
+            preconditionFailure("slot \(slot) holds no notification")
+        }
+        // Otherwise the notification would be shared with this array while it changes, and its causes would be copied.
+        contents[slot] = .free
+        notification.replace(with: match)
+        contents[slot] = .held(notification)
     }
 
     mutating func move(_ slot: Int, to due: Instant) { deadlines.move(slot, to: due) }
@@ -67,27 +110,37 @@ struct HeldNotifications {
     ///
     /// - Parameter isRemembered: Whether to record when the notification left.
     mutating func removeFirst(dueAt now: Instant, isRemembered: Bool) -> HeldNotification? {
-        guard let first = deadlines.first, first.due <= now, let key = slots[first.slot]?.key,
-            let notification = slots[first.slot]?.held
-        else { return nil }
+        guard let first = deadlines.first, first.due <= now else { return nil }
+        let (slot, notification) = (first.slot, self[first.slot])
         deadlines.removeFirst()
-        if notification.atLimit == nil { pending.remove(first.slot, of: key.user) }
-        slots[first.slot]?.held = nil
-        if isRemembered { note(first.slot, key, leftAt: now) } else { freeIfUnused(first.slot) }
+        if notification.atLimit == nil { removeFromPending(slot, notification) }
+        if isRemembered || hasLeft(slot) { contents[slot] = .left(notification.key) } else { free(slot) }
+        if isRemembered { note(slot, leftAt: now) }
         return notification
     }
 
     // MARK: The limit per user
 
-    func pendingCount(of user: UserKey) -> Int { pending.count(of: user) }
+    /// The number of pending notifications of a key's user.
+    func pendingCount(of key: HoldKey) -> Int { firstPending(of: key).map { pending.count(from: $0) } ?? 0 }
 
-    /// Makes a user's oldest notifications due now, until at most `count` are pending.
-    mutating func flushOldest(of user: UserKey, leaving count: Int, at now: Instant, because reason: AtLimit) {
-        while pending.count(of: user) > count, let slot = pending.first(of: user) {
-            pending.remove(slot, of: user)
-            slots[slot]?.held?.atLimit = reason
+    /// Makes the oldest notifications of a key's user due now, until at most `count` are pending.
+    mutating func flushOldest(of key: HoldKey, leaving count: Int, at now: Instant, because reason: AtLimit) {
+        while let slot = firstPending(of: key), pending.count(from: slot) > count {
+            let notification = self[slot]
+            removeFromPending(slot, notification)
+            contents[slot] = .held(notification.leaving(because: reason))
             deadlines.move(slot, to: now)
         }
+    }
+
+    private func firstPending(of key: HoldKey) -> Int? {
+        pending.first(key.userHash) { contents.isOfUser($0, of: key) }
+    }
+
+    private mutating func removeFromPending(_ slot: Int, _ notification: HeldNotification) {
+        let contents = contents
+        pending.remove(slot) { contents.isOfUser($0, of: notification) }
     }
 
     // MARK: Times at which notifications left
@@ -96,18 +149,22 @@ struct HeldNotifications {
     ///
     /// - Parameter slot: The slot of the key; nil if the key has no slot.
     mutating func note(_ slot: Int?, _ key: HoldKey, leftAt now: Instant) {
-        let slot = slot ?? self.slot(for: key)
-        if slots[slot]?.lastLeft != nil { leftLinks.remove(slot, from: &left) }
+        note(slot ?? newSlot(of: key), leftAt: now)
+    }
+
+    private mutating func note(_ slot: Int, leftAt now: Instant) {
+        if hasLeft(slot) { leftLinks.remove(slot, from: &left) }
         leftLinks.append(slot, to: &left)
-        slots[slot]?.lastLeft = now
+        while leftTimes.count <= slot { leftTimes.append(Self.notLeft) }
+        leftTimes[slot] = now
     }
 
     /// Forgets notifications that left `memory` ago or earlier.
     mutating func forget(after memory: Duration, at now: Instant) {
-        while let slot = left.first, let moment = slots[slot]?.lastLeft, moment.advanced(by: memory) <= now {
+        while let slot = left.first, leftTimes[slot].advanced(by: memory) <= now {
             leftLinks.remove(slot, from: &left)
-            slots[slot]?.lastLeft = nil
-            freeIfUnused(slot)
+            leftTimes[slot] = Self.notLeft
+            if !isHeld(slot) { free(slot) }
         }
     }
 
@@ -116,18 +173,36 @@ struct HeldNotifications {
 
     // MARK: Slots
 
-    private mutating func slot(for key: HoldKey) -> Int {
-        if let slot = slotsByKey[key] { return slot }
-        let slot = freeSlots.popLast() ?? slots.count
-        if slot == slots.count { slots.append(Slot(key: key)) } else { slots[slot] = Slot(key: key) }
-        slotsByKey[key] = slot
+    private mutating func newSlot(of key: HoldKey) -> Int {
+        let slot = freeSlots.popLast().map { Int($0) } ?? contents.count
+        if slot == contents.count {
+            contents.append(.left(key))
+            hashes.append(key.shortHash)
+        } else {
+            contents[slot] = .left(key)
+            hashes[slot] = key.shortHash
+        }
+        let hashes = hashes
+        slotsByKey.insert(slot) { hashes[$0] }
         return slot
     }
 
-    private mutating func freeIfUnused(_ slot: Int) {
-        guard let unused = slots[slot], unused.held == nil, unused.lastLeft == nil else { return }
-        slotsByKey[unused.key] = nil
-        slots[slot] = nil
-        freeSlots.append(slot)
+    private mutating func free(_ slot: Int) {
+        let hashes = hashes
+        slotsByKey.remove(slot) { hashes[$0] }
+        contents[slot] = .free
+        freeSlots.append(UInt32(slot))
+    }
+}
+
+extension [HeldNotifications.Content] {
+    /// Whether the slot holds a notification for the user of a key.
+    fileprivate func isOfUser(_ slot: Int, of key: HoldKey) -> Bool {
+        if case .held(let notification) = self[slot] { notification.isOfUser(of: key) } else { false }
+    }
+
+    /// Whether the slot holds a notification for the user of another notification.
+    fileprivate func isOfUser(_ slot: Int, of other: HeldNotification) -> Bool {
+        if case .held(let notification) = self[slot] { notification.hasSameUser(as: other) } else { false }
     }
 }
