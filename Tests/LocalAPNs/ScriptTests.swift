@@ -3,8 +3,8 @@ import Testing
 @testable import LocalAPNs
 
 struct ScriptTests {
-    private func script(_ lines: String...) throws -> Script {
-        let read = try LineFile.script(lines.joined(separator: "\n"), name: "script")
+    private func script(_ lines: String..., lineEnd: String = "\n") throws -> Script {
+        let read = try LineFile.script(lines.joined(separator: lineEnd), name: "script")
         return Script(
             read.compactMap {
                 guard case .rule(let rule) = $0 else { return nil }
@@ -84,13 +84,22 @@ struct ScriptTests {
 
     @Test func `each setting of the conduct comes from the first rule that has it`() throws {
         var script = try script(
-            #"{"do":{"latency":[5,9]}}"#, #"{"when":{"nth":1},"do":{"silence":true}}"#,
-            #"{"do":{"status":500,"latency":1}}"#)
+            #"{"do":{"latency":[5,9],"early":false}}"#, #"{"when":{"nth":1},"do":{"silence":true}}"#,
+            #"{"do":{"status":500,"latency":1,"early":true}}"#)
         let first = script.conduct(for: facts(), at: 0)
         #expect(first.ending == .silence)
         #expect(first.answer == nil)
         #expect(first.latencyMilliseconds == 5...9)
+        #expect(first.isEarly == false)
         #expect(script.conduct(for: facts(), at: 0).answer?.status == 500)
+    }
+
+    @Test func `lines may end with a carriage return, and a false flag beside an ending has no effect`() throws {
+        var script = try script(
+            "# first", "", #"{"when":{"nth":1},"do":{"status":500}}"#, #"{"do":{"silence":true,"drop":false}}"#, "",
+            lineEnd: "\r\n")
+        #expect(script.conduct(for: facts(), at: 0).answer?.status == 500)
+        #expect(script.conduct(for: facts(), at: 0).ending == .silence)
     }
 
     @Test func `the endings, GOAWAY frames and stream limits in a script are read`() throws {
@@ -104,7 +113,7 @@ struct ScriptTests {
         #expect(goAway?.isTwice == true && goAway?.lastStream == .before && goAway?.closes == false)
         #expect(goAway?.text == "bye")
         let last = script.conduct(for: facts(), at: 0)
-        #expect(last.streams == 3 && last.isEarly)
+        #expect(last.streams == 3 && last.isEarly == true)
     }
 
     @Test(arguments: [
@@ -119,6 +128,10 @@ struct ScriptTests {
             #"script:2: quirks.tokens: expected one of strict, lenient, found "soft""#
         ),
         (#"{"do":{"status":1,"status":2}}"#, "script:2: the line is not JSON: "),
+        (
+            #"{"do":{"silence":true,"reset":"CANCEL"}}"#,
+            #"script:2: do.reset: contradicts "silence": give one of them"#
+        ),
     ])
     func `an error in a script is reported with its line and key`(line: String, message: String) {
         let error = #expect(throws: LineError.self) { try LineFile.script("# a script\n\(line)", name: "script") }

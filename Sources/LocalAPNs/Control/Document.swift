@@ -45,9 +45,11 @@ package enum LineFile {
         _ text: String, _ name: String, _ body: (JSONValue) throws(FieldError) -> Value
     ) throws(LineError) -> [Value] {
         var values: [Value] = []
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        // In Swift "\r\n" is one character, so "\n" alone would not separate lines that end with it.
+        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        for (index, line) in lines.enumerated() {
             let content = line.drop { $0 == " " || $0 == "\t" }
-            guard !content.isEmpty, content.first != "#", content != "\r" else { continue }
+            guard !content.isEmpty, content.first != "#" else { continue }
             do throws(FieldError) { values.append(try Document.read(String(line), body)) } catch {
                 throw LineError(file: name, line: index + 1, fault: error)
             }

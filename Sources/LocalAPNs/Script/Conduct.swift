@@ -6,7 +6,7 @@ package struct Conduct: Sendable, Equatable {
     /// The bounds of the wait before the answer. The wait is chosen at random.
     package var latencyMilliseconds: ClosedRange<Int64>?
     /// Whether to answer before the end of the body, and then reset the stream with NO_ERROR.
-    package var isEarly = false
+    package var isEarly: Bool?
     /// The value of `retry-after`, in seconds.
     package var retryAfter: Int?
     package var goAway: GoAway?
@@ -24,7 +24,7 @@ package struct Conduct: Sendable, Equatable {
     mutating func fillMissing(from other: Conduct) {
         if answer == nil, ending == nil { (answer, ending) = (other.answer, other.ending) }
         latencyMilliseconds = latencyMilliseconds ?? other.latencyMilliseconds
-        isEarly = isEarly || other.isEarly
+        isEarly = isEarly ?? other.isEarly
         retryAfter = retryAfter ?? other.retryAfter
         goAway = goAway ?? other.goAway
         streams = streams ?? other.streams

@@ -51,7 +51,7 @@ extension Conduct {
         answer = try ScriptedAnswer(&fields)
         ending = try Conduct.ending(&fields)
         latencyMilliseconds = try Conduct.latency(&fields)
-        isEarly = try fields.flag("early") ?? false
+        isEarly = try fields.flag("early")
         retryAfter = try fields.count("retryAfter")
         if var reader = try fields.nested("goaway") { goAway = try GoAway(&reader) }
         streams = try fields.integer("streams", 0...2_147_483_647).map { Int($0) }
@@ -59,10 +59,12 @@ extension Conduct {
     }
 
     private static func ending(_ fields: inout FieldReader) throws(FieldError) -> Ending? {
-        if try fields.flag("silence") == true { return .silence }
-        if try fields.flag("drop") == true { return .drop }
+        let silence: Ending? = try fields.flag("silence") == true ? .silence : nil
+        let drop: Ending? = try fields.flag("drop") == true ? .drop : nil
         let code: StreamError? = try fields.choice("reset")
-        return code.map { .reset($0) }
+        let endings = [("silence", silence), ("drop", drop), ("reset", code.map { .reset($0) })].filter { $0.1 != nil }
+        if endings.count > 1 { throw fields.error(endings[1].0, "contradicts \"\(endings[0].0)\": give one of them") }
+        return endings.first?.1
     }
 
     /// Reads a number of milliseconds, or a list of the least and the most.

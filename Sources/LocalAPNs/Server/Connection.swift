@@ -115,7 +115,7 @@ extension Connection {
         streams[id] = OpenStream(request: request, conduct: conduct)
         if let streams = conduct.streams { announce(allowance.set(streams)) }
         if let goAway = conduct.goAway { send(goAway, cause: id) }
-        if conduct.isEarly, streams[id] != nil { decide(id, hasBody: false) }
+        if conduct.isEarly == true, streams[id] != nil { decide(id, hasBody: false) }
     }
 
     /// Refuses a stream above the limit, unless the quirk `overLimit` allows it.
