@@ -87,8 +87,16 @@ final class PipelineDriver {
         var last = producer.logLast
         for plan in stages.plans.dropFirst() {
             let probe = try StageProbe(plan, stages.context)
-            while try (probe.positions()?.lastRead ?? 0) < last { try checkProgress() }
-            last = try probe.positions()?.last ?? 0
+            var read: UInt64 = 0
+            while true {
+                let positions = try probe.ask()
+                if let positions, positions.lastRead >= last {
+                    last = positions.last
+                    break
+                }
+                if let newest = positions?.lastRead, newest > read { (read, lastProgress) = (newest, .now) }
+                try checkProgress()
+            }
         }
         lastProgress = .now
     }
