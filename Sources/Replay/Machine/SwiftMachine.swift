@@ -74,11 +74,12 @@ final class SwiftMachine<S: Stage>: StageMachine {
 
 extension SwiftMachine {
     func restore(_ state: [UInt8], _ header: SnapshotHeader) throws {
-        periods = try SettingsPeriods(history, else: settings, from: header.position)
+        let periods = try SettingsPeriods<S>(history, else: settings, from: header.position)
         var stage = try S(periods.first, context: context)
         var reader = SnapshotReader(state.span.bytes)
         try stage.restore(from: &reader)
         guard reader.isAtEnd else { throw SnapshotError("the snapshot holds more bytes than the stage reads", at: 0) }
+        self.periods = periods
         clock = StageClock(stage, now: header.now)
     }
 }

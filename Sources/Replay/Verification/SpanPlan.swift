@@ -109,7 +109,8 @@ final class SpanCourse {
 
     /// Moves to the next span.
     ///
-    /// - Returns: False when the course ends: another thread has the next span, or the history is over.
+    /// - Returns: False when the series ends: another thread has the next span, the history is over, or the plan was
+    ///   stopped.
     func moveToNextSpan() -> Bool {
         guard let next = following() else { return false }
         span = next

@@ -53,7 +53,7 @@ final class StageReplay {
 
     /// - Parameter snapshot: Reads a snapshot; returns nil if it is gone.
     /// - Returns: The first difference; nil if the replayed part of the log is identical. The replay ends early if it
-    ///   is cancelled, or if another thread has the next span.
+    ///   is cancelled, or if the series ends before the log.
     func run(_ snapshot: (SnapshotHeader) throws -> Snapshot?) throws -> ReplayDifference? {
         while let batch = try own.next(), batch.header.firstSequence <= part.last {
             guard !start.includes(batch.header) else { continue }
@@ -90,7 +90,14 @@ final class StageReplay {
         guard (machine as? any StatefulMachine)?.state() != snapshot.state else { return nil }
         return ReplayDifference(
             stage: recorded.name, log: recorded.log.name, sequence: header.sequence,
-            recorded: "the state in \(snapshot.path)", replayed: "another state", cause: .unknown)
+            recorded: StageReplay.json("the state in \(snapshot.path)"), replayed: StageReplay.json("another state"),
+            cause: .unknown)
+    }
+
+    private static func json(_ text: String) -> String {
+        var buffer = ByteBuffer()
+        buffer.appendJSON(text)
+        return buffer.text
     }
 
     private func replay(_ batch: EventLogReader.Batch) throws -> ReplayDifference? {
