@@ -88,7 +88,6 @@ extension Clause {
         return switch comparator {
         case .exists: "any value of \(field) makes it true"
         case .every: "it asks about all elements of \(field), and an empty list makes it true"
-        case .containsAnyWord, .containsAllWords: "it contains no word to search for"
         default: "the index does not support it"
         }
     }
