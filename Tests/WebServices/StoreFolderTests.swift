@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import RecordStore
 import TestSupport
@@ -76,6 +77,33 @@ struct StoreFolderTests {
         #expect(try Self.dump(folder.store, rig) == before)
     }
 
+    @Test func `from a log whose first events were removed, a store is rebuilt only if the loss is accepted`()
+        async throws
+    {
+        var stopped: GatewayRig?
+        try await GatewayRig.with { rig in
+            _ = try await rig.modify("create", "n1")
+            stopped = rig
+        }
+        let rig = try #require(stopped)
+        let folder = try Self.storeFolder(rig)
+        let before = try Self.dump(folder.store, rig)
+        let log = try #require(try folder.changesLog())
+        let parent = URL(filePath: log.directory).deletingLastPathComponent().path
+        let writer = try EventLogWriter(EventLogOptions(directory: parent, name: log.name, segmentBytesMax: 1))
+        let line = Array(#"{"type":"later"}"#.utf8) + [UInt8(ascii: "\n")]
+        for _ in 0..<2 {
+            _ = try line.withUnsafeBytes { try writer.append($0, count: 1, cursor: writer.cursor, now: writer.lastNow) }
+        }
+        _ = try writer.trim(before: log.lastSequence + 2)
+        try writer.close()
+        let first = try #require(try folder.changesLog()).firstSequence
+        #expect(first > 1)
+        #expect(throws: StoreFolderError.trimmed(log: log.directory, first: first)) { try folder.rebuild { _ in } }
+        #expect(try Self.dump(folder.store, rig) == before)
+        #expect(try folder.rebuild(acceptsLoss: true) { _ in }.records == 0)
+    }
+
     @Test func `a store that a gateway uses is not rebuilt, and no second gateway starts with it`() async throws {
         try await GatewayRig.with { rig in
             let folder = try Self.storeFolder(rig)
@@ -100,6 +128,10 @@ struct StoreFolderTests {
             #expect(throws: StoreFolderError.exists(copy + "/store.sqlite")) {
                 try Self.storeFolder(rig).copy(to: copy)
             }
+            let used = rig.folder.path + "/third"
+            try FileManager.default.createDirectory(atPath: used + "/assets", withIntermediateDirectories: true)
+            #expect(throws: StoreFolderError.exists(used + "/assets")) { try Self.storeFolder(rig).copy(to: used) }
+            #expect(!FileManager.default.fileExists(atPath: used + "/store.sqlite"))
             try await writes.value
             let all = #"{"query":{"recordType":"Note"}}"#
             let first = try await rig.post("private/records/query", all)

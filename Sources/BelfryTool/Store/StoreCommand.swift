@@ -28,18 +28,24 @@ struct StoreRebuildCommand: ParsableCommand {
             changes nothing. Change tokens of clients stay valid, unless they are older than the log's first event. Indexes \
             are made again when queries need them.
 
+            After retention has removed the log's first events, the log still has every record, but it may lack \
+            subscriptions, devices, empty zones, and who created a record. Then nothing is rebuilt without --accept-loss.
+
               belfry store rebuild Pipelines/quickstart.yaml
             """)
 
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
+    @Flag(help: "Rebuild from a log whose first events were removed.")
+    var acceptLoss = false
+
     @OptionGroup var output: JSONOption
 
     func run() throws {
         let folder = try StoreFolder(pipeline: pipeline)
         var progress = ReadingProgress(total: try folder.changesLog()?.bytes ?? 0)
-        let summary = try StoreFolder.explained { try folder.rebuild { progress.add($0) } }
+        let summary = try StoreFolder.explained { try folder.rebuild(acceptsLoss: acceptLoss) { progress.add($0) } }
         progress.end()
         try output.print(summary, after: "rebuilt")
     }
@@ -93,6 +99,7 @@ extension StoreFolder {
         } catch let error as StoreFolderError {
             switch error {
             case .noLog: throw ToolFailure(.noInput, "\(error)")
+            case .trimmed: throw ToolFailure(.no, "\(error)")
             case .exists: throw ToolFailure(.cannotCreate, "\(error)")
             }
         }

@@ -34,16 +34,23 @@ package struct StoreFolder: Sendable {
     /// is complete.
     ///
     /// A log whose first events were removed still has every record that is not deleted, because retention keeps the
-    /// events that these records need. The new store refuses change tokens from before the log's first event.
+    /// events that these records need. It may lack subscriptions, devices and zones without records. The new store
+    /// refuses change tokens from before the log's first event.
     ///
-    /// - Parameter onBatch: Called after each batch that was read, with its number of bytes.
+    /// - Parameters:
+    ///   - acceptsLoss: Whether to make the store from a log whose first events were removed.
+    ///   - onBatch: Called after each batch that was read, with its number of bytes.
     /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while a gateway uses this folder;
-    ///   ``StoreFolderError/noLog(_:)`` if ingest has never been started.
-    package func rebuild(_ onBatch: (UInt64) throws -> Void) throws -> StoreSummary {
+    ///   ``StoreFolderError/noLog(_:)`` if ingest has never been started;
+    ///   ``StoreFolderError/trimmed(log:first:)`` if the log's first events were removed.
+    package func rebuild(acceptsLoss: Bool = false, _ onBatch: (UInt64) throws -> Void) throws -> StoreSummary {
         try DataFolder.prepare(path, mode)
         let lock = try StoreLock(folder: path)
         defer { withExtendedLifetime(lock) {} }
         guard let log = try changesLog() else { throw StoreFolderError.noLog(changes) }
+        guard acceptsLoss || log.firstSequence == 1 else {
+            throw StoreFolderError.trimmed(log: changes, first: log.firstSequence)
+        }
         let part = "\(store).part"
         try StoreFiles.remove(part)
         let writer = RecordWriter(try RecordStore(path: part, log: log.identity))
@@ -74,7 +81,9 @@ package struct StoreFolder: Sendable {
     /// keys is not copied either.
     package func copy(to folder: String) throws -> StoreSummary {
         let target = "\(folder)/\(Self.storeName)"
-        guard !FileManager.default.fileExists(atPath: target) else { throw StoreFolderError.exists(target) }
+        for path in [target, "\(folder)/\(Self.assetsName)"] where FileManager.default.fileExists(atPath: path) {
+            throw StoreFolderError.exists(path)
+        }
         try DataFolder.prepare(folder, mode)
         try RecordStore.copy(store, to: target)
         try copyAssets(to: "\(folder)/\(Self.assetsName)")
@@ -91,13 +100,19 @@ package struct StoreFolder: Sendable {
 package enum StoreFolderError: Error, Hashable, CustomStringConvertible {
     /// There is no changes log.
     case noLog(String)
-    /// The target of a copy has a store.
+    /// The log begins with the event `first`. So it lacks subscriptions, devices and zones that were saved earlier.
+    case trimmed(log: String, first: UInt64)
+    /// The target of a copy has a store or assets.
     case exists(String)
 
     package var description: String {
         switch self {
         case .noLog(let folder):
             "\(folder): the store is made from this log, which does not exist yet; start the pipeline first"
+        case .trimmed(let log, let first):
+            "\(log) begins with event \(first), so a store made from it has all records, but lacks the subscriptions, "
+                + "devices and empty zones that were saved earlier, and who created earlier records; use the copy of another gateway's store "
+                + "(belfry store copy) or a backup, or accept the loss with --accept-loss"
         case .exists(let path): "\(path) exists already; copy to a new folder"
         }
     }
