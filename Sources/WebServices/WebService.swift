@@ -71,8 +71,9 @@ final class WebService: Sendable {
     private func answer(
         _ operation: Operation, _ request: ServiceRequest, _ session: Session
     ) async throws(ServiceError) -> ServiceAnswer {
-        // Writes are answered by their own events, so they need no barrier.
-        if !operation.writes { try await waitForStore() }
+        // Writes that make events need no barrier: they are answered when these events are in the store. The marks of
+        // notifications make no event, and need the user's devices.
+        if !operation.writes || operation == .notificationsRead { try await waitForStore() }
         // Operations that allow GET do not read the body, so it is checked here. The others check it when they read it.
         if operation.methods.contains("GET") { try RequestBody.check(request.body) }
         switch operation {
