@@ -8,23 +8,27 @@ package final class AccessControl: Sendable {
     /// The assertions that this gateway has accepted. Another gateway would accept the same assertions once more.
     private let usedAssertions = Mutex(UsedAssertions())
 
-    /// - Parameter keyFile: The gateway is in open mode until this file exists. Nil if it is always in open mode.
-    package convenience init(keyFile: AccessKeyFile?) { self.init(keyFile: keyFile, limiter: FailureLimiter()) }
+    /// - Parameters:
+    ///   - keyFile: The gateway is in open mode until this file exists. Nil if it is always in open mode.
+    ///   - report: Called once for each problem with the key file, until the problem changes or ends. Meanwhile the
+    ///     gateway refuses every request.
+    package convenience init(
+        keyFile: AccessKeyFile?, report: @escaping @Sendable (AccessKeyError) -> Void = { _ in }
+    ) {
+        self.init(keyFile: keyFile, limiter: FailureLimiter(), report: report)
+    }
 
-    init(keyFile: AccessKeyFile?, limiter: FailureLimiter) {
-        monitor = AccessKeyMonitor(keyFile)
+    init(
+        keyFile: AccessKeyFile?, limiter: FailureLimiter,
+        report: @escaping @Sendable (AccessKeyError) -> Void = { _ in }
+    ) {
+        monitor = AccessKeyMonitor(keyFile, report: report)
         failures = Mutex(limiter)
     }
 
     /// Whether the gateway is in open mode: every client may name its user without proof. In open mode, the gateway
     /// may listen on loopback only.
     package var isOpen: Bool { if case .open = monitor.currentReading() { true } else { false } }
-
-    /// Why the key file cannot be used, for the operator; nil if the file can be used, and in open mode. A gateway
-    /// whose key file cannot be used refuses every request.
-    package var problem: AccessKeyError? {
-        if case .failed(let error) = monitor.currentReading() { error } else { nil }
-    }
 
     /// Finds out who makes a request.
     ///

@@ -80,7 +80,9 @@ package final class Gateway: Sendable {
         let writes = PendingWrites<AppliedRequest> { [signals] in signals.door.signal() }
         let barrier = ReadBarrier { [signals] in signals.questions.signal() }
         let applied = try store.applied.sequence
-        let access = AccessControl(keyFile: AccessKeyFile(path: settings.keys ?? "\(folder)/keys.json"))
+        let access = AccessControl(keyFile: AccessKeyFile(path: settings.keys ?? "\(folder)/keys.json")) { [say] in
+            say("every request is refused: \($0)")
+        }
         try settings.check(access, path: path)
         if access.isOpen { say("there are no keys: every client on this machine can act as any user") }
         let secret = try ProducerSecret.readOrMake(at: "\(folder)/\(ProducerSecret.fileName)")

@@ -1,6 +1,7 @@
 import CloudKitModel
 import Foundation
 import Signing
+import Synchronization
 import TestSupport
 import Testing
 import Time
@@ -59,24 +60,40 @@ import Time
         #expect(refusal(access, "ckAPIToken=\(web.token)") == "401 ckAPIToken" && !access.isOpen)
         try FileManager.default.removeItem(atPath: file.path)
         #expect(refusal(access, "ckWebAuthToken=_alice", path: Gate.path()) == "503 - after 10" && !access.isOpen)
-        #expect(access.problem == .missing(file.path))
         #expect(AccessControl(keyFile: nil).isOpen)
     }
 
-    @Test func `while the file cannot be read nobody gets in`() throws {
+    @Test func `while the key file cannot be used, every request is refused and the operator is told once`() throws {
+        let web = try create("web")
+        let told = Mutex<[AccessKeyError]>([])
+        let access = AccessControl(keyFile: file) { problem in told.withLock { $0.append(problem) } }
+        let text = try String(contentsOfFile: file.path, encoding: .utf8)
+        func refusal() -> String? { self.refusal(access, "ckAPIToken=\(web.token)") }
+        #expect(refusal() == nil && told.withLock(\.count) == 0)
+        try folder.write("{", to: "keys.json")
+        for _ in 0..<2 { #expect(refusal() == "503 - after 10") }
+        #expect(told.withLock { $0.count == 1 && $0[0].description.hasPrefix(file.path) })
+        try folder.write(text, to: "keys.json")
+        #expect(refusal() == nil)
+        #expect(chmod(file.path, 0o644) == 0)
+        for _ in 0..<2 { #expect(refusal() == "503 - after 10") }
+        #expect(told.withLock { $0.count == 2 && $0[1] == .accessibleToOthers(file.path) })
+        try FileManager.default.removeItem(atPath: file.path)
+        for _ in 0..<2 { #expect(refusal() == "503 - after 10") }
+        #expect(told.withLock { $0.count == 3 && $0[2] == .missing(file.path) })
+    }
+
+    @Test func `after a failed call the key file is read again with the next request`() throws {
         let web = try create("web")
         let access = AccessControl(keyFile: file)
-        let text = try String(contentsOfFile: file.path, encoding: .utf8)
-        #expect(refusal(access, "ckAPIToken=\(web.token)") == nil && access.problem == nil)
-        try folder.write("{", to: "keys.json")
+        try FileManager.default.moveItem(atPath: file.path, toPath: file.path + ".moved")
+        // A folder can be opened, but reading it fails.
+        try FileManager.default.createDirectory(
+            atPath: file.path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         #expect(refusal(access, "ckAPIToken=\(web.token)") == "503 - after 10")
-        #expect(access.problem?.description.hasPrefix(file.path) == true)
-        try folder.write(text, to: "keys.json")
+        try FileManager.default.removeItem(atPath: file.path)
+        try FileManager.default.moveItem(atPath: file.path + ".moved", toPath: file.path)
         #expect(refusal(access, "ckAPIToken=\(web.token)") == nil)
-        #expect(chmod(file.path, 0o644) == 0)
-        #expect(
-            refusal(access, "ckAPIToken=\(web.token)") == "503 - after 10"
-                && access.problem == .accessibleToOthers(file.path))
     }
 
     @Test func `an assertion is exchanged once`() throws {

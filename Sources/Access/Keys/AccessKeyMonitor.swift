@@ -10,14 +10,19 @@ final class AccessKeyMonitor: Sendable {
         case keys(AccessKeys)
         /// The file cannot be used. Every request is refused until the file can be used.
         case failed(AccessKeyError)
+
+        var problem: AccessKeyError? {
+            if case .failed(let error) = self { error } else { nil }
+        }
     }
 
     private struct State {
         var stamp: FileStamp?
         var reading = Reading.open
 
-        /// Reads the file. A failure is kept with the stamp of the broken file, so that later requests do not read the
-        /// same file again.
+        /// Reads the file. Wrong contents or permissions are kept with the stamp of the file, so that later requests do
+        /// not read the same file again. A failed call is not kept, because the cause may be gone with the next
+        /// request.
         mutating func update(_ file: AccessKeyFile, _ stamp: FileStamp?) {
             do throws(AccessKeyError) {
                 if let loaded = try file.load() {
@@ -28,27 +33,35 @@ final class AccessKeyMonitor: Sendable {
                     // Removing the key file must not open the gateway.
                     (reading, self.stamp) = (.failed(.missing(file.path)), nil)
                 }
-            } catch { (reading, self.stamp) = (.failed(error), stamp) }
+            } catch {
+                reading = .failed(error)
+                if case .failed = error { self.stamp = nil } else { self.stamp = stamp }
+            }
         }
     }
 
     private let file: AccessKeyFile?
+    private let report: @Sendable (AccessKeyError) -> Void
     private let state: Mutex<State>
 
-    /// - Parameter file: Nil if the gateway has no keys and never gets any.
-    init(_ file: AccessKeyFile?) {
-        self.file = file
+    /// - Parameters:
+    ///   - file: Nil if the gateway has no keys and never gets any.
+    ///   - report: Called once for each problem with the file, until the problem changes or ends.
+    init(_ file: AccessKeyFile?, report: @escaping @Sendable (AccessKeyError) -> Void) {
+        (self.file, self.report) = (file, report)
         state = Mutex(State())
     }
 
     /// The result of the last reading. Reads the file first if its stamp has changed, or if it has no stamp.
     func currentReading() -> Reading {
         guard let file else { return .open }
-        return state.withLock { state in
-            let stamp = AccessKeyMonitor.stamp(of: file.path)
+        let (reading, problem) = state.withLock { state in
+            let (stamp, known) = (AccessKeyMonitor.stamp(of: file.path), state.reading.problem)
             if stamp == nil || stamp != state.stamp { state.update(file, stamp) }
-            return state.reading
+            return (state.reading, state.reading.problem == known ? nil : state.reading.problem)
         }
+        if let problem { report(problem) }
+        return reading
     }
 
     /// The stamp of the file at this path; nil if there is no file, or its status cannot be read.
