@@ -13,6 +13,16 @@ import Testing
         }
     }
 
+    @Test func `a change in place of a copy's notification info leaves the original unchanged`() {
+        for subscription in Sample.full() where subscription.notificationInfo != nil {
+            let title = subscription.notificationInfo?.title
+            let copy = subscription.copy() as? CKSubscription
+            copy?.notificationInfo?.title = "changed in place"
+            #expect(copy?.notificationInfo?.title == "changed in place")
+            #expect(subscription.notificationInfo?.title == title && title != "changed in place")
+        }
+    }
+
     @Test func `a subscription copies the notification info that it gets`() {
         let (subscription, info) = (Sample.zone(), Sample.info())
         subscription.notificationInfo = info

@@ -26,8 +26,17 @@ import Testing
             ),
             (CLLocation(latitude: 1, longitude: 2.5), #"{"latitude":1.0,"longitude":2.5}"#),
             ([1, 2], "[1,2]"), (["a", "b"], #"["a","b"]"#), ([Date(timeIntervalSince1970: 2)], "[2000]"),
+            ([Data([255]), Data()], #"{"value":["/w==",""],"type":"BYTES_LIST"}"#), (UInt64(7), "7"),
+            (NSNumber(value: -1), "-1"), (NSNumber(value: Int64.min), "-9223372036854775808"),
         ]
         for (argument, text) in arguments { #expect(PredicateArgument(argument) == .json(text), "\(argument)") }
+    }
+
+    @Test(arguments: [UInt64.max, UInt64(Int64.max) + 1])
+    func `a number that does not fit into Int64 is refused`(number: UInt64) {
+        let refusal = PredicateArgument.refused("is \(number): use a number that fits into Int64")
+        #expect(PredicateArgument(number) == refusal)
+        #expect(PredicateArgument(NSNumber(value: number)) == refusal)
     }
 
     @Test func `is evaluated against field values`() {

@@ -16,12 +16,15 @@ enum PredicateArgument: Hashable, Sendable {
         }
     }
 
-    /// Writes a `Date` or `Data` with its type, because without the type it would be read as a number or a string.
+    /// Writes a `Date`, a `Data` or an array of `Data` with its type, because without the type it would be read as a
+    /// number, a string or strings.
     init(_ argument: Any) {
         let value = PredicateArgument(value: argument)
         switch (argument, value) {
         case (is Date, .json(let text)): self = .json("{\"value\":\(text),\"type\":\"TIMESTAMP\"}")
         case (is Data, .json(let text)): self = .json("{\"value\":\(text),\"type\":\"BYTES\"}")
+        case (let list as [Data], .json(let text)) where !list.isEmpty:
+            self = .json("{\"value\":\(text),\"type\":\"BYTES_LIST\"}")
         default: self = value
         }
     }
@@ -43,8 +46,12 @@ enum PredicateArgument: Hashable, Sendable {
     }
 
     private init(numeric value: Any) {
-        if let whole = value as? any BinaryInteger, let number = Int64(exactly: whole) {
-            self = .json("\(number)")
+        if let whole = value as? any BinaryInteger {
+            self = Int64(exactly: whole).map { .json("\($0)") } ?? .tooLarge(whole)
+        } else if let number = value as? NSNumber, !number.isFraction, !number.isNegative,
+            number.uint64Value > Int64.max
+        {
+            self = .tooLarge(number.uint64Value)
         } else if let number = value as? NSNumber, !number.isFraction {
             self = .json("\(number.int64Value)")
         } else if let number = value as? NSNumber {
@@ -74,6 +81,10 @@ enum PredicateArgument: Hashable, Sendable {
         self = refused ?? .json("[\(elements.map(\.text).joined(separator: ","))]")
     }
 
+    private static func tooLarge(_ number: any BinaryInteger) -> PredicateArgument {
+        .refused("is \(number): use a number that fits into Int64")
+    }
+
     private static func written(_ write: (inout ByteBuffer) -> Void) -> PredicateArgument {
         var buffer = ByteBuffer()
         write(&buffer)
@@ -85,4 +96,6 @@ extension NSNumber {
     fileprivate var isFraction: Bool {
         ["d", "f"].contains(Character(Unicode.Scalar(UInt8(bitPattern: objCType.pointee))))
     }
+
+    fileprivate var isNegative: Bool { doubleValue < 0 }
 }

@@ -22,6 +22,8 @@ open class CKDatabaseSubscription: CKSubscription {
     }
 
     open override func copy(with zone: NSZone? = nil) -> Any {
-        CKDatabaseSubscription(coder: FormCoder(form))
+        let copy = CKDatabaseSubscription(coder: FormCoder(form))
+        copy.notificationInfo = notificationInfo
+        return copy
     }
 }

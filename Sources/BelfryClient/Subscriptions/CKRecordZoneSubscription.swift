@@ -28,6 +28,8 @@ open class CKRecordZoneSubscription: CKSubscription {
     }
 
     open override func copy(with zone: NSZone? = nil) -> Any {
-        CKRecordZoneSubscription(coder: FormCoder(form))
+        let copy = CKRecordZoneSubscription(coder: FormCoder(form))
+        copy.notificationInfo = notificationInfo
+        return copy
     }
 }
