@@ -8,14 +8,19 @@ struct ReplaySendingTests {
     /// Logs of five pushes by the transport `apns`. In the pipeline file, this transport is now a webhook.
     private static func notes(_ server: TestServer) async throws -> Notes {
         let notes = try Notes()
+        let yaml = try Self.yaml(notes, server)
         let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()
         let result = try await Program.run(
             "belfry", ["run", notes.pipeline, "--logs", notes.folder + "/logs"], input: Notes.phone() + changes)
         #expect(result.status == 0)
-        let webhook = "{ use: webhook, url: \"\(server.url)\", privateNetworks: allow, attempts: 1 }"
-        let yaml = try notes.read("notes.yaml").replacing("{ use: file, path: pushes.ndjson }", with: webhook)
         try notes.write(yaml, to: "notes.yaml")
         return notes
+    }
+
+    /// The pipeline file with a webhook as the transport `apns`.
+    private static func yaml(_ notes: Notes, _ server: TestServer) throws -> String {
+        let webhook = "{ use: webhook, url: \"\(server.url)\", privateNetworks: allow, attempts: 1 }"
+        return try notes.read("notes.yaml").replacing("{ use: file, path: pushes.ndjson }", with: webhook)
     }
 
     private static func replay(_ notes: Notes, _ more: String...) async throws -> Program.Result {
@@ -72,6 +77,25 @@ struct ReplaySendingTests {
         #expect(Self.records(server).dropFirst(5).sorted() == ["n4", "n5"])
         _ = try await Self.replay(notes, "--to", "apns", "--really-send", "--only", "record=n2")
         #expect(Self.records(server).dropFirst(7) == ["n2"])
+    }
+
+    @Test func `a push that was retried is sent once`() async throws {
+        let server = TestServer { _, earlier in earlier == 0 ? .status(503) : .status(200) }
+        defer { server.stop() }
+        let notes = try Notes()
+        try notes.write(Self.yaml(notes, server).replacing(", attempts: 1", with: ""), to: "notes.yaml")
+        let up = try Program("belfry", ["up", notes.pipeline])
+        await up.waitForMessage("deliver: ready")
+        let changes = Notes.changes(1..<3)
+        #expect(try await Program.run("belfry", ["send", notes.pipeline], input: Notes.phone() + changes).status == 0)
+        // Two pushes, and another attempt of the first.
+        for _ in 0..<600 where server.requests.count < 3 { try await Task.sleep(for: .milliseconds(50)) }
+        #expect(server.requests.count == 3)
+        up.signal(SIGTERM)
+        #expect(await up.result().status == 0)
+        let sent = try await Program.run("belfry", ["replay", notes.pipeline, "--to", "apns", "--really-send"])
+        #expect(sent.errors.contains("apns: 2 pushes given to it; 2 accepted, 0 refused"), "\(sent)")
+        #expect(server.requests.count == 5)
     }
 
     @Test func `refused pushes are counted by reason`() async throws {

@@ -4,9 +4,11 @@ import Testing
 /// `belfry state` prints the state of stages at a sequence or time.
 @Suite(.timeLimit(.minutes(5)))
 struct StateCommandTests {
-    private static func state(_ notes: Notes, _ name: String, at: String? = nil) async throws -> Program.Result {
-        let moment = at.map { ["--at", $0] } ?? []
-        let result = try await Command.run(["state", notes.pipeline, name, "--logs", notes.logs] + moment)
+    private static func state(
+        _ notes: Notes, _ name: String, at: String? = nil, user: String? = nil
+    ) async throws -> Program.Result {
+        let more = (at.map { ["--at", $0] } ?? []) + (user.map { ["--user", $0] } ?? [])
+        let result = try await Command.run(["state", notes.pipeline, name, "--logs", notes.logs] + more)
         #expect(result.status == 0, "\(result)")
         #expect(result.output.isEmpty || result.isNDJSON, "\(result)")
         return result
@@ -34,6 +36,15 @@ struct StateCommandTests {
         #expect(try await Self.state(notes, "subscriptions", at: "1").output.isEmpty)
         #expect(try await Self.state(notes, "badges").output.contains(#""user":"_alice","badge":1}"#))
         #expect(try await Self.state(notes, "pending").output.isEmpty)
+    }
+
+    @Test func `the state of a user has the objects and the records of this user alone`() async throws {
+        let notes = try await Notes.recorded()
+        for name in ["records", "subscriptions", "devices", "badges"] {
+            let all = try await Self.state(notes, name)
+            #expect(try await Self.state(notes, name, user: "_alice").output == all.output && !all.output.isEmpty)
+            #expect(try await Self.state(notes, name, user: "_bob").output.isEmpty)
+        }
     }
 
     @Test func `the state after the last event does not include later deadlines`() async throws {

@@ -5,7 +5,8 @@ import Replay
 import Synchronization
 import Time
 
-/// Sends the pushes of a replayed stage again, through a transport of the pipeline.
+/// Sends the pushes of a replayed stage again, through a transport of the pipeline. A push that the stage hands out
+/// several times is sent only once.
 ///
 /// The replay sends at most 256 pushes at a time, and waits for their answers before it sends more. The stages still
 /// get the recorded answers.
@@ -17,6 +18,7 @@ final class ReplaySending: ReplayWatch {
     private let groups = AsyncStream.makeStream(of: [Delivery].self)
     private let answered = DispatchSemaphore(value: 0)
     private let tally: Mutex<SentPushes>
+    private let handedOut = Mutex<Set<Delivery.ID>>([])
 
     private static let groupMax = 256
 
@@ -30,8 +32,12 @@ final class ReplaySending: ReplayWatch {
 
     func observe(_ output: MachineOutput, of stage: RecordedStage, at now: Instant) throws {
         guard stage.name == route.stage else { return }
-        var rest = output.deliveries.filter { $0.transport == route.binding.name && focus?.concerns($0.line) ?? true }[
-            ...]
+        var rest = handedOut.withLock { handedOut in
+            output.deliveries.filter { delivery in
+                delivery.transport == route.binding.name && focus?.concerns(delivery.line) ?? true
+                    && handedOut.insert(delivery.id).inserted
+            }
+        }[...]
         if !rest.isEmpty { pace.wait(until: now) }
         while !rest.isEmpty {
             groups.continuation.yield(Array(rest.prefix(ReplaySending.groupMax)))

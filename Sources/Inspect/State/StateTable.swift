@@ -11,14 +11,14 @@ package struct StateTable {
     private static let cellCharactersMax = 48
 
     /// - Parameters:
-    ///   - user: The only user whose objects are included; nil for all objects.
+    ///   - user: The only user whose objects are included, or whose records; nil for all objects.
     ///   - needsRows: Whether ``rows`` is used.
     package init(_ text: String, user: String?, needsRows: Bool) throws {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 128 << 20))
         for line in text.split(separator: "\n") {
             try Array(line.utf8).withUnsafeBytes { bytes in
                 let json = try parser.parse(bytes)
-                if let user, json[.user]?.equals(user) != true { return }
+                if let user, (json[.user] ?? json[.owner])?.equals(user) != true { return }
                 lines.append(String(line))
                 if needsRows { addRow(json) }
             }
