@@ -174,6 +174,25 @@ struct LogCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
+    @Test func `show --follow ends after the event of --until, also at the end of the log`() async throws {
+        let notes = try Notes()
+        let folder = try await logs(notes)
+        let last = try await Command.run(["log", "show", folder + "/changes", "--bare"])
+        let count = last.output.split(separator: "\n").count
+        let shown = try await Program.run(
+            "belfry", ["log", "show", folder + "/changes", "--follow", "--until", "\(count)", "--bare"])
+        #expect(shown.status == 0 && shown.output == last.output, "\(shown)")
+    }
+
+    @Test func `an export that cannot be read is an error, not an export that was cut off`() async throws {
+        let notes = try Notes()
+        for more in [[], ["--partial"]] {
+            let result = try await Command.run(["log", "import", notes.folder, "--to", notes.folder + "/copy"] + more)
+            #expect(result.status == 66, "\(result)")
+            #expect(result.errors.contains("cannot read \(notes.folder): Is a directory"), "\(result)")
+        }
+    }
+
     @Test func `a missing folder, a pipeline without logs and a missing log are errors`() async throws {
         let notes = try Notes()
         let missing = try await Command.run(["log", "ls", notes.folder + "/nowhere"])

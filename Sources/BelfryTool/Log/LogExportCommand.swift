@@ -100,6 +100,9 @@ struct LogImportCommand: ParsableCommand {
                 }
                 try importer.importLine(UnsafeRawBufferPointer(start: start, count: count - 1))
             }
+            if ferror(input) != 0 {
+                throw ToolFailure(.noInput, "cannot read \(name): \(String(cString: strerror(errno)))")
+            }
             if let missing = importer.missing {
                 guard allowsCutOff else { throw LogImportError(LogImporter.cutOffMessage(missing)) }
                 notice("\(name), line \(number): \(missing); imported the complete batches before it")
@@ -113,6 +116,8 @@ struct LogImportCommand: ParsableCommand {
             }
         } catch let error as EventLogError {
             throw error
+        } catch let failure as ToolFailure {
+            throw failure
         } catch {
             let isNameTaken = (error as? LogImportError)?.isNameTaken ?? false
             throw ToolFailure(isNameTaken ? .cannotCreate : .badData, "\(name), line \(number): \(error)")

@@ -21,7 +21,9 @@ struct LogShow {
         while eventsLeft > 0 {
             if let batch = try reader.next() {
                 if until?.isBefore(batch.header) == true { return }
+                let next = batch.header.nextSequence
                 try show(batch, from: first, &parser)
+                if case .sequence(let last) = until, last < next { return }
             } else {
                 guard follows else { return }
                 _ = try reader.waitForMore()
