@@ -9,8 +9,6 @@ import Synchronization
 /// A check that a stage makes of its own state; see ``InspectableStage/findings(of:)``.
 struct StateCheck: DoctorCheck {
     let name: String
-    /// Whether the check reports unusable snapshots. Only the first check does.
-    private let reportsSnapshots: Bool
 
     /// One check for each kind of stage that checks its state, in the order of the stages.
     static var all: [StateCheck] {
@@ -22,7 +20,7 @@ struct StateCheck: DoctorCheck {
             guard let name = registry.stages[kind]?.checkName, !checks.contains(where: { $0.name == name }) else {
                 continue
             }
-            checks.append(StateCheck(name: name, reportsSnapshots: checks.isEmpty))
+            checks.append(StateCheck(name: name))
         }
         return checks
     }
@@ -38,6 +36,6 @@ struct StateCheck: DoctorCheck {
         let skipped = problems.withLock { $0 }.map {
             Finding(.note, "snapshot.passed_over", "skipped a snapshot, which costs time but loses no event: \($0)")
         }
-        return (reportsSnapshots ? skipped : []) + found
+        return skipped + found
     }
 }
