@@ -52,6 +52,8 @@ struct ReplayRangeCommandTests {
         #expect(nobody.status == 66 && nobody.output.hasPrefix(#"{"result":"nothing","compared":0,"#), "\(nobody)")
         #expect(nobody.errors.contains("match: nothing to compare\n"))
         #expect(nobody.errors.contains("nothing was compared: no event is about user _nobody\n"))
+        let part = try await Self.replay(notes, "--only", "user=_nobody", "--from", "6")
+        #expect(part.errors.contains("nothing was compared: no event in this range is about user _nobody\n"))
         let json = try await Self.replay(notes, "--only", "user=_nobody", "--json")
         #expect(json.status == 66 && json.output.hasPrefix(#"{"result":"nothing","compared":0,"#), "\(json)")
         let source = try await Self.replay(notes, "--stage", "ingest")

@@ -146,7 +146,10 @@ struct ReplayCommand: AsyncParsableCommand {
         try write(report, hasPushes: to == .console || sending?.route.binding.kind == "console")
         if report.verdict == .nothing {
             let reason =
-                only?.focus.map { "no event is about \($0.subject) \($0.name)" } ?? "no event is recorded in this range"
+                only?.focus.map { focus in
+                    "no event\(from ?? until == nil ? "" : " in this range") is about \(focus.subject) \(focus.name)"
+                }
+                ?? "the replayed stages have no recorded event to compare"
             throw ToolFailure(.noInput, "nothing was compared: \(reason)")
         }
         if report.difference != nil || report.sent?.areAllAccepted == false { throw ToolFailure(.no) }
