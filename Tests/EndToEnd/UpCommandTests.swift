@@ -94,6 +94,14 @@ struct UpCommandTests {
         #expect(refused.errors.contains("api.listen: 127.0.0.1:\(port.number): port in use"), "\(refused)")
     }
 
+    @Test func `a pipeline whose gateway refuses its settings stops with status 78`() async throws {
+        let notes = try Notes()
+        try notes.write(notes.read("notes.yaml") + "api: {listen: \"0.0.0.0:0\", behindTLS: true}\n", to: "notes.yaml")
+        let refused = try await Program.run("belfry", ["up", notes.pipeline])
+        #expect(refused.status == 78, "\(refused)")
+        #expect(refused.errors.contains("api: cannot run with this configuration; stopping"), "\(refused)")
+    }
+
     @Test func `a pipeline file with a mistake starts nothing`() async throws {
         let notes = try Notes(ingest: "{ bindd: x }")
         let result = try await Program.run("belfry", ["up", notes.pipeline])

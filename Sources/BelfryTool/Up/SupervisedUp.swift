@@ -56,6 +56,8 @@ final class SupervisedUp: Sendable {
         }
         defer { reloading.cancel() }
         let status = try await supervisor.run()
+        // The pipeline may also have stopped because a program refused its configuration.
+        state.withLock { $0.isStopping = true }
         readiness.stop()
         try await announcing.value
         let own = state.withLock { $0.status }
