@@ -35,6 +35,7 @@ package enum Fields {
     private static func check(_ value: JSONValue, fits type: FieldType) throws(ModelError) {
         guard type.isList else { return try check(value, fits: type.base) }
         guard value.isArray else { throw misfit("a value of a list type is an array", value, expected: .array) }
+        if type.base == .unknown { return try checkUntypedList(value) }
         var index = 0
         for element in value.elements {
             do { try check(element, fits: type.base) } catch { throw error.under("[\(index)]") }
@@ -58,7 +59,8 @@ package enum Fields {
         }
     }
 
-    /// Checks a value for which the input names no type. The value must fit at least one of CloudKit's types.
+    /// Checks the value of a field that names no type, or an element of a list without a type or of an `UNKNOWN_LIST`.
+    /// The value must fit at least one of CloudKit's types.
     private static func checkUntyped(_ value: JSONValue) throws(ModelError) {
         switch value.kind {
         case .string, .object: return

@@ -106,6 +106,9 @@ struct FieldsTests {
         RefusedText(
             #"{"a":{"value":[1,"b"]}}"#, "field.value", at: "a.value[1]", "the elements of a list have one type"),
         RefusedText(#"{"a":{"value":[[1]]}}"#, "field.value", at: "a.value[0]", "a list cannot contain lists"),
+        RefusedText(
+            #"{"a":{"value":[1,"b"],"type":"UNKNOWN_LIST"}}"#, "field.value", at: "a.value[1]",
+            "the elements of a list have one type"),
     ]
 
     @Test(arguments: refused)
