@@ -102,7 +102,8 @@ final class LogWatch {
 
     /// The next folder on the path from a parent to the log's folder.
     private func folder(below parent: String) -> String {
-        let skipped = parent == "." ? 0 : parent == "/" ? 1 : parent.count + 1
+        let isInParent = parent != "." || directory.hasPrefix("./")
+        let skipped = parent == "/" ? 1 : isInParent ? parent.count + 1 : 0
         let start = directory.index(directory.startIndex, offsetBy: skipped)
         return String(directory[..<(directory[start...].firstIndex(of: "/") ?? directory.endIndex)])
     }

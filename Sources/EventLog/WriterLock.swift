@@ -6,11 +6,21 @@ final class WriterLock {
 
     init(_ name: String, _ directory: LogDirectory) throws(EventLogError) {
         file = try OpenFile(directory.lockPath, O_RDWR | O_CREAT, calls: directory.calls)
-        guard uninterrupted({ flock(file.descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
+        guard isLocked() else {
             guard errno == EWOULDBLOCK else { throw .lastFailure("lock", file.path) }
             throw .alreadyOpen(name: name, directory: directory.path, process: try WriterLock.processNumber(in: file))
         }
         try writeProcessNumber()
+    }
+
+    /// Tries for a few milliseconds, because ``EventLogs/writer(ofLogAt:)`` may hold the lock for a moment.
+    private func isLocked() -> Bool {
+        for _ in 0..<5 {
+            if uninterrupted({ flock(file.descriptor, LOCK_EX | LOCK_NB) }) == 0 { return true }
+            guard errno == EWOULDBLOCK else { return false }
+            usleep(1_000)
+        }
+        return uninterrupted({ flock(file.descriptor, LOCK_EX | LOCK_NB) }) == 0
     }
 
     /// Unlocks explicitly: between fork and exec, a child process has a copy of the descriptor, which would keep the
@@ -36,7 +46,7 @@ final class WriterLock {
 extension EventLogs {
     /// The process that has a log open for writing; nil if no process has it open, or if the process is unknown.
     ///
-    /// No writer can open the log during the call.
+    /// The call may lock the log for a moment. A writer that opens the log at this moment waits.
     package static func writer(ofLogAt directory: String) throws(EventLogError) -> Int32? {
         let path = LogDirectory(path: directory).lockPath
         guard unsafe access(path, F_OK) == 0 else { return nil }

@@ -10,6 +10,7 @@ struct IndexFile {
     /// The offset of the next block; nil if this process must not write. Then another process has the lock, a write has
     /// failed, or the file is finished.
     private var end: UInt64?
+    private var isLocked: Bool
 
     /// Opens or makes the index file of a segment; nil if neither is possible.
     init?(_ path: String, _ header: IndexHeader) {
@@ -17,10 +18,11 @@ struct IndexFile {
         digest = header.digest
         if let file = IndexFile.opened(path, O_RDWR | O_CREAT) {
             self.file = file
-            end = flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : nil
+            isLocked = flock(file.descriptor, LOCK_EX | LOCK_NB) == 0
+            end = isLocked ? 0 : nil
         } else if let file = IndexFile.opened(path, O_RDONLY) {
             self.file = file
-            end = nil
+            (isLocked, end) = (false, nil)
         } else {
             return nil
         }
@@ -76,11 +78,11 @@ struct IndexFile {
 
     /// Cuts off bytes after the last block, and unlocks the file for other processes.
     mutating func finish() {
-        guard let end else { return }
+        guard isLocked else { return }
         // A failure is harmless: readers ignore the bytes after the last intact block.
-        _ = ftruncate(file.descriptor, off_t(end))
+        if let end { _ = ftruncate(file.descriptor, off_t(end)) }
         _ = flock(file.descriptor, LOCK_UN)
-        self.end = nil
+        (isLocked, end) = (false, nil)
     }
 
     private func head(at position: UInt64) -> BlockHead? {
