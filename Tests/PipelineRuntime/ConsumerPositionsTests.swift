@@ -40,6 +40,24 @@ import Testing
         #expect(positions.first(of: ["match"]) == 1)
     }
 
+    @Test func `positions that return to their first values are written again`() async throws {
+        let folder = try Folder()
+        let host = try RunningHost("gate", of: try .gateAndRelay(in: folder), try HostContext())
+        try await host.waitUntilUp()
+        try await host.stop()
+        let plan = host.host.plan
+        var positions = try ConsumerPositions(logDirectory: plan.logDirectory)
+        _ = positions.update(with: ["relay": 1])
+        try positions.save()
+        let files = RetentionFiles(plan, saved: positions)
+        for first in [70, 1] as [UInt64] {
+            _ = positions.update(with: ["relay": first])
+            files.save(positions)
+            files.wait()
+            #expect(try ConsumerPositions(logDirectory: plan.logDirectory).first(of: ["relay"]) == first)
+        }
+    }
+
     @Test func `a file of consumer positions with missing members is refused`() throws {
         let folder = try Folder()
         try folder.write("[{\"name\":\"match\"}]", to: "consumers.json")

@@ -102,7 +102,8 @@ import ZeroMQ
         stage = try relay()
         try await RetainedGate.run(file, context) { [stage] gate in
             try gate.send(10)
-            try gate.wait(for: "the relay's end") { stage.host.control.report.taken >= 30 }
+            let sent: UInt64 = takesSnapshots ? 30 : 31
+            try gate.wait(for: "the relay to take all events") { stage.host.control.report.taken >= sent }
         }
         try await stage.stop()
         let last = try EventLogs.summary(directory: stage.logDirectory).lastSequence

@@ -7,12 +7,11 @@ import JSON
 ///
 /// The file may be out of date. Then more of the log is kept than needed, never less. The file's last element is the
 /// CRC-32C of everything before it. Files of earlier builds have no checksum and are trusted.
-struct ConsumerPositions {
+struct ConsumerPositions: Equatable {
     static let fileName = "consumers.json"
 
     private let path: String
     private var firsts: [String: UInt64] = [:]
-    private var saved: [String: UInt64] = [:]
 
     /// - Throws: ``AtomicTextFileError`` if the file is damaged or cannot be read.
     init(logDirectory: String) throws {
@@ -20,7 +19,7 @@ struct ConsumerPositions {
         do throws(AtomicTextFileError) {
             guard let text = try AtomicTextFile.read(path, bytesMax: 1 << 20) else { return }
             guard let firsts = ConsumerPositions.parse(text) else { throw .notWrittenByBelfry(path) }
-            (self.firsts, saved) = (firsts, firsts)
+            self.firsts = firsts
         } catch {
             guard case .notWrittenByBelfry = error else { throw error }
             throw AtomicTextFileError.notWrittenByBelfry(path, advice: ConsumerPositions.advice)
@@ -43,11 +42,7 @@ struct ConsumerPositions {
         return needsMore
     }
 
-    mutating func save() throws {
-        guard firsts != saved else { return }
-        try AtomicTextFile.write(ConsumerPositions.text(firsts), to: path)
-        saved = firsts
-    }
+    func save() throws { try AtomicTextFile.write(ConsumerPositions.text(firsts), to: path) }
 
     private static func text(_ firsts: [String: UInt64]) -> String {
         var buffer = ByteBuffer()

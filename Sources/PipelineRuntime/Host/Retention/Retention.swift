@@ -29,10 +29,10 @@ final class Retention {
 
     init(_ plan: HostPlan) {
         self.plan = plan
-        files = RetentionFiles(plan)
         do { positions = try ConsumerPositions(logDirectory: plan.logDirectory) } catch {
             StandardError.write("\(plan.stage): nothing is removed from '\(plan.logName)': \(error)")
         }
+        files = RetentionFiles(plan, saved: positions)
     }
 
     /// Looks for removable segments in the background, and removes the segments that an earlier call has found. Returns
@@ -94,13 +94,17 @@ final class RetentionFiles: Sendable {
     private struct State {
         /// The segments that were listed and that the host has not taken yet.
         var removable: [SegmentFacts] = []
+        /// The positions that are in the file.
+        var saved: ConsumerPositions?
         var onReady: (@Sendable () -> Void)?
         var hasComplained = false
     }
 
-    init(_ plan: HostPlan) {
+    /// - Parameter saved: The positions that are in the file.
+    init(_ plan: HostPlan, saved: ConsumerPositions?) {
         self.plan = plan
         queue = plan.calls.makeQueue()
+        state.withLock { $0.saved = saved }
     }
 
     func onReady(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onReady = body } }
@@ -108,9 +112,10 @@ final class RetentionFiles: Sendable {
     func wait() { queue.runAndWait {} }
 
     func save(_ positions: ConsumerPositions) {
-        attempt {
-            var positions = positions
+        attempt { [self] in
+            guard state.withLock({ $0.saved != positions }) else { return }
             try positions.save()
+            state.withLock { $0.saved = positions }
         }
     }
 
