@@ -62,8 +62,14 @@ public final class TestPipeline: Sendable {
         try pipeline.check()
         self.pipeline = pipeline
         clock = Mutex((now: now, mark: 0))
-        producer = try TestProducer(pipeline)
-        running = Task { try await pipeline.run() }
+        let producer = try TestProducer(pipeline)
+        self.producer = producer
+        running = Task {
+            do { try await pipeline.run() } catch {
+                producer.end(error)
+                throw error
+            }
+        }
     }
 
     /// Sends ingest commands, one JSON object each, and waits for the answer.
@@ -86,6 +92,8 @@ public final class TestPipeline: Sendable {
     }
 
     /// Waits until everything sent so far has passed through every stage.
+    ///
+    /// - Throws: A stage's error, if the stage has failed.
     public func settle() async throws { try await moveClock(to: now) }
 
     private func moveClock(to time: Instant) async throws {
@@ -96,6 +104,9 @@ public final class TestPipeline: Sendable {
         }
         try await producer.moveTime(to: time, mark: mark)
         for host in pipeline.hosts { await host.control.wait { $0.mark >= mark || $0.phase == .stopped } }
+        guard pipeline.hosts.contains(where: { $0.control.report.phase == .stopped }) else { return }
+        try await running.value
+        throw TestPipelineError.ended
     }
 
     /// Every push so far, in order, as the JSON line that a transport gets.
@@ -120,11 +131,15 @@ public final class TestPipeline: Sendable {
     public func outcomes() throws -> [String] { try events(of: pipeline.last.plan.stage) }
 
     /// Stops every stage. The logs are removed when this object is freed.
+    ///
+    /// - Throws: A stage's error, if the stage has failed.
     public func stop() async throws {
-        try await producer.close()
-        pipeline.stop()
         defer { pipeline.context.shutdown() }
+        var closing: (any Error)?
+        do { try await producer.close() } catch { closing = error }
+        pipeline.stop()
         try await running.value
+        if let closing { throw closing }
     }
 }
 

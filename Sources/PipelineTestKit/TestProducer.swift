@@ -40,6 +40,12 @@ final class TestProducer: Sendable {
         try await thread.value
     }
 
+    /// Fails all waiting and later orders, and ends the thread. Called when the pipeline has stopped.
+    func end(_ error: any Error) {
+        orders.end(error)
+        wake.signal()
+    }
+
     private func put(_ order: ProducerOrders.Order) {
         orders.put(order)
         wake.signal()
@@ -80,13 +86,18 @@ final class ProducerOrders: Sendable {
         }
     }
 
-    /// Fails all waiting and later orders.
+    /// Fails all waiting and later orders. Only the first call's error counts.
     func end(_ error: any Error) {
         let left = state.withLock { state in
-            defer { state = ([], error) }
+            defer { state = ([], state.end ?? error) }
             return state.waiting
         }
         for order in left { order.fail(error) }
+    }
+
+    /// - Throws: The error of ``end(_:)``, once it was called.
+    func check() throws {
+        if let error = state.withLock({ $0.end }) { throw error }
     }
 }
 
@@ -111,9 +122,14 @@ final class ProducerLoop {
             for order in orders.takeAll() {
                 guard execute(order) else { return }
             }
-            try producer.pump(wait: .seconds(1))
-            wake.clear()
+            try pump()
         }
+    }
+
+    private func pump() throws {
+        try orders.check()
+        try producer.pump(wait: .seconds(1))
+        wake.clear()
     }
 
     private func execute(_ order: ProducerOrders.Order) -> Bool {
@@ -130,13 +146,13 @@ final class ProducerLoop {
     private func send(_ lines: [UInt8], _ count: Int) throws -> Admission {
         admission = Admission()
         try producer.send(lines, count: count)
-        while !producer.isDone { try producer.pump(wait: .seconds(1)) }
+        while !producer.isDone { try pump() }
         return admission
     }
 
     private func moveTime(to now: Instant, _ mark: UInt64) throws {
         try producer.moveTime(to: now, mark: mark)
-        while producer.timeMark < mark { try producer.pump(wait: .seconds(1)) }
+        while producer.timeMark < mark { try pump() }
     }
 
     private func receive(_ answer: Producer.Answer) {

@@ -1,7 +1,10 @@
 import BelfryTestKit
+import BuiltIns
+import PipelineKit
 import PipelineTestKit
 import TestSupport
 import Testing
+import Time
 
 /// What the kit promises to authors of tests.
 @Suite struct TestPipelineTests {
@@ -55,6 +58,23 @@ import Testing
         try await belfry.stop()
     }
 
+    @Test(.timeLimit(.minutes(5))) func `requests to a pipeline whose stage has failed throw the stage's error`()
+        async throws
+    {
+        var registry = Registry.builtIns
+        registry.register(Endless.self)
+        let yaml = Self.yaml.replacing("from: match,", with: "from: endless,")
+            .replacing("  coalesce:", with: "  endless: {from: match}\n  coalesce:")
+        let belfry = try await TestPipeline.start(yaml: yaml, registry: registry)
+        await #expect(throws: StageFault.self) {
+            try await belfry.send(Self.device)
+            try await belfry.settle()
+        }
+        await #expect(throws: (any Error).self) { try await belfry.send(Self.device) }
+        await #expect(throws: (any Error).self) { try await belfry.advance(by: .seconds(1)) }
+        await #expect(throws: StageFault.self) { try await belfry.stop() }
+    }
+
     @Test(.timeLimit(.minutes(5))) func `a stopped pipeline refuses requests`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         try await belfry.stop()
@@ -78,4 +98,15 @@ import Testing
             for try await events in group { #expect(events == [Self.device]) }
         }
     }
+}
+
+/// Its wakes do not end after its first event.
+private struct Endless: Stage {
+    static let kind = "endless"
+    private(set) var deadline: Instant?
+
+    init(_ settings: NoSettings, context: StageContext) throws(SettingsError) {}
+
+    mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) { deadline = now }
+    mutating func wake(at now: Instant, into out: inout Outbox) {}
 }
