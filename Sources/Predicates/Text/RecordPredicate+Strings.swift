@@ -48,18 +48,25 @@ extension RecordPredicate {
 private struct Literals {
     private enum Place { case elsewhere, inCast, inTokenizeText, inTokenizeOptions }
     private var place = Place.elsewhere
+    /// Where the next token is, if it begins the arguments of a function. Otherwise the word before it is a field.
+    private var announced: Place?
+    /// How many parentheses are open since the function's name.
+    private var depth = 0
 
     /// Call this function for every token, in order.
     ///
     /// - Returns: Whether a string at this token is data.
     mutating func advance(to token: Token) -> Bool {
-        if token.isSign(")") { place = .elsewhere }
-        if token.isKeyword("CAST") { place = .inCast }
-        if token.isKeyword("TOKENIZE") { place = .inTokenizeText }
-        guard place == .inTokenizeText, token.isSign(",") else {
-            return place == .elsewhere || place == .inTokenizeText
+        if place == .elsewhere, let announced, token.isSign("(") || token.isSign(":") {
+            (place, depth) = (announced, 0)
         }
-        place = .inTokenizeOptions
-        return false
+        announced = token.isKeyword("CAST") ? .inCast : token.isKeyword("TOKENIZE") ? .inTokenizeText : nil
+        if place != .elsewhere {
+            if token.isSign("(") { depth += 1 }
+            if token.isSign(")") { depth -= 1 }
+            if token.isSign(")"), depth <= 0 { place = .elsewhere }
+            if place == .inTokenizeText, depth == 1, token.isSign(",") { place = .inTokenizeOptions }
+        }
+        return place == .elsewhere || place == .inTokenizeText
     }
 }

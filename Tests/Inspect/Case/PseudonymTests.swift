@@ -146,6 +146,15 @@ struct PseudonymTests {
         #expect(replaced == text.replacing("'x'", with: "'xx'").replacing("'y'", with: "'yy'"))
     }
 
+    @Test(arguments: [
+        "cast == 'x' AND a == 'x'", "tokenize IN {'x', 'x'} AND (a == 'x')", "a == 'x' AND cast IN {'x'}",
+        "d > CAST(CAST(1, 'NSDate'), 'NSDate') AND a == 'x'",
+    ])
+    func `strings of fields named like functions, and after functions, are replaced`(text: String) throws {
+        let replaced = try RecordPredicate.replacingStrings(in: text) { $0 + $0 }
+        #expect(replaced == text.replacing("'x'", with: "'xx'"))
+    }
+
     @Test func `each placeholder of a field name is found, but not in a string literal`() {
         #expect(RecordPredicate.namePlaceholders(in: "%@ == '%K' AND %K < %@ AND %K == 1") == [1, 3])
     }
