@@ -4,7 +4,7 @@ import PipelineKit
 import Time
 
 extension DeliverStage {
-    package static let snapshotVersion: Int? = 4
+    package static let snapshotVersion: Int? = 5
     package static let stateName: String? = "devices"
     package static let otherStateNames = ["pending"]
 

@@ -14,6 +14,7 @@ extension PendingPush {
         outcome.write(into: &snapshot)
         snapshot.write(head)
         snapshot.write(rest)
+        snapshot.write(unpruned) { $1.write($0) }
         snapshot.write(arrived)
         snapshot.write(lastHandedOut)
         snapshot.write(attempts)
@@ -35,6 +36,7 @@ extension PendingPush {
         id = PositionID(high: try snapshot.number(), low: try snapshot.number())
         outcome = try OutcomeText(from: &snapshot)
         (head, rest) = (try snapshot.array(), try snapshot.array())
+        unpruned = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.array() }
         headers = PushHeaders(head: head, rest: rest)
         (arrived, lastHandedOut) = (try snapshot.instant(), try snapshot.instant())
         attempts = try snapshot.attempts()

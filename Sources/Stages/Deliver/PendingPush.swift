@@ -13,6 +13,8 @@ struct PendingPush {
     let outcome: OutcomeText
     var head: [UInt8]
     let rest: [UInt8]
+    /// See ``PipelineKit/Delivery/unpruned``.
+    let unpruned: [UInt8]?
     /// When the push arrived.
     let arrived: Instant
     let headers: PushHeaders
@@ -37,6 +39,7 @@ struct PendingPush {
     init(_ line: OutcomeLedger.Line, of arrival: OutcomeLedger.Arrival) {
         (push, device, id, outcome) = (arrival.push, line.device, line.id, arrival.outcome)
         (head, rest) = (line.delivery?.head ?? [], line.delivery?.rest ?? [])
+        unpruned = line.delivery?.unpruned
         (arrived, lastHandedOut) = (arrival.time, arrival.time)
         superseder = line.superseder
         headers = PushHeaders(head: head, rest: rest)
@@ -45,7 +48,7 @@ struct PendingPush {
     /// Makes a pending push from a notice. The push is due at once.
     init(_ notice: RetirementNotice) {
         (push, device, id, outcome) = (notice.retirement.push, notice.retirement.device, notice.id, notice.outcome)
-        (head, rest) = (notice.body, [])
+        (head, rest, unpruned) = (notice.body, [], nil)
         (arrived, lastHandedOut, due) = (notice.time, notice.time, notice.time)
         headers = PushHeaders(nil)
     }
@@ -61,7 +64,7 @@ struct PendingPush {
     var delivery: Delivery {
         var delivery = Delivery(
             id: deliveryID, transport: isNotice ? DeliverSettings.retiredName : device.transport, app: device.app,
-            destination: isNotice ? 0 : device.number, head: head, rest: rest, unpruned: nil)
+            destination: isNotice ? 0 : device.identityHash, head: head, rest: rest, unpruned: unpruned)
         delivery.attempts = attempts
         return delivery
     }

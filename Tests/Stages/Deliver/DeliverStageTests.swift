@@ -64,6 +64,22 @@ import Time
         #expect(addresses[0] == addresses[1])
     }
 
+    @Test func `another attempt of a pruned push has its complete payload, also after a restart`() throws {
+        for restarts in [false, true] {
+            var harness = try DeliverHarness()
+            let whole = #"{"aps":{"alert":"Hi, all of you"},"ck":{}}"#
+            try harness.feed(
+                register("a"), push().replacing(#","causes":["#, with: #","unpruned":\#(whole),"causes":["#))
+            let first = try #require(harness.takeDeliveries().first)
+            harness.answer(
+                TransportAnswer(first.id, .deferred, status: 503, until: Instant(microseconds: 10_000_000)))
+            if restarts { harness = try harness.restarted(settings: "{transports: {apns: {use: console}}}") }
+            harness.advance(to: 10)
+            let again = try #require(harness.takeDeliveries().first)
+            #expect(again.unpruned.map { String(decoding: $0, as: UTF8.self) } == whole, "restarts: \(restarts)")
+        }
+    }
+
     @Test func `the answer to a push becomes its outcome`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push())
