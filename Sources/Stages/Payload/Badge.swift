@@ -37,6 +37,18 @@ struct Badge: Equatable {
         topics = []
     }
 
+    /// Adds a topic from a snapshot, after all other topics.
+    ///
+    /// - Returns: Whether the topic was added; false if it does not come after the others, if it has the number that it
+    ///   would have anyway, or if there are too many topics.
+    mutating func append(_ topic: Topic) -> Bool {
+        let isLast = topics.last.map { $0.name.lexicographicallyPrecedes(topic.name) } ?? true
+        let isListed = topic.count != count || count == Int(CloudKitLimits.badgeMax)
+        guard isLast, isListed, topics.count < Badge.topicsMax else { return false }
+        topics.append(topic)
+        return true
+    }
+
     /// - Returns: Whether the number was set; false if the user has too many topics.
     mutating func set(_ count: Int, of name: [UInt8]) -> Bool {
         let index = topics.firstIndex { !$0.name.lexicographicallyPrecedes(name) } ?? topics.count

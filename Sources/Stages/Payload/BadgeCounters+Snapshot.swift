@@ -47,10 +47,10 @@ extension Badge {
     fileprivate init(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         self.init()
         set(try Badge.count(from: &snapshot))
-        for number in 0..<(try snapshot.count(bytesEach: 2)) {
-            let (name, count) = (try snapshot.array(), try Badge.count(from: &snapshot))
-            guard set(count, of: name), topics.count == number + 1, topics[number].name == name else {
-                throw snapshot.error("the badge of a topic appears twice or is out of order")
+        for _ in 0..<(try snapshot.count(bytesEach: 2)) {
+            let topic = Topic(name: try snapshot.array(), count: try Badge.count(from: &snapshot))
+            guard append(topic) else {
+                throw snapshot.error("the badge of a topic is invalid, appears twice or is out of order")
             }
         }
     }

@@ -33,6 +33,16 @@ struct PayloadSnapshotTests {
         return notification(user, in: container, draw.one(of: ["development", "production"]))
     }
 
+    @Test func `a topic's badge that has reached the maximum with the common badge is restored`() throws {
+        var run = Run(try Self.fresh())
+        let most = 2_147_483_647
+        for arrival in [
+            Self.setting(most - 1, topic: nil, "_a", "iCloud.a"), Self.setting(most, topic: "t", "_a", "iCloud.a"),
+            Self.notification("_a"),
+        ] { _ = try run.receive(arrival) }
+        #expect(throws: Never.self) { try run.resumed(with: Self.fresh(), from: run.snapshot) }
+    }
+
     private static func run(_ history: [Run.Arrival]) throws -> Run {
         var run = Run(try fresh())
         for arrival in history { _ = try run.receive(arrival) }
