@@ -22,6 +22,20 @@ import Testing
         #expect(try Self.permissions(of: "\(parent)/\(checksum)") == 0o640)
     }
 
+    @Test func `uploads of the same content at once all succeed`() async throws {
+        let folder = try Folder()
+        let assets = AssetFolder(path: folder.path + "/assets", mode: .owner)
+        for round in 0..<20 {
+            let bytes = Array("picture \(round)".utf8)
+            let checksums = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<8 { group.addTask { try assets.save(bytes) } }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+            #expect(checksums.count == 1)
+        }
+        #expect(try assets.names(before: .distantFuture).count == 20)
+    }
+
     @Test func `a draft that a crash left is among the old files`() throws {
         let folder = try Folder()
         let assets = AssetFolder(path: folder.path + "/assets", mode: .owner)

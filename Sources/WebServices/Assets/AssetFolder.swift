@@ -39,7 +39,8 @@ struct AssetFolder: Sendable {
             let draft = "\(file).\(UUID().uuidString)"
             do {
                 try write(bytes, to: draft)
-                try files.moveItem(atPath: draft, toPath: file)
+                // Another upload may have made the same file meanwhile.
+                guard rename(draft, file) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
             } catch {
                 unlink(draft)
                 throw error

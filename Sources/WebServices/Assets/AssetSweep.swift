@@ -15,10 +15,13 @@ struct AssetSweep: Sendable {
     /// - Returns: The names of the removed files.
     @discardableResult
     func run(at now: Date) throws -> [String] {
-        let old = try assets.names(before: now.addingTimeInterval(-Self.ageMin))
-        let unused = try store.unreferencedAssets(among: old)
-        for name in unused { try assets.remove(name) }
-        return unused
+        let limit = now.addingTimeInterval(-Self.ageMin)
+        let unused = try store.unreferencedAssets(among: try assets.names(before: limit))
+        // A client may have sent a file again meanwhile.
+        let stillOld = Set(try assets.names(before: limit))
+        let removed = unused.filter { stillOld.contains($0) }
+        for name in removed { try assets.remove(name) }
+        return removed
     }
 
     /// Removes files every hour until the gateway stops.
