@@ -30,7 +30,8 @@ for target in package.targets where target.type != .system {
     target.swiftSettings =
         (target.swiftSettings ?? []) + [
             .treatAllWarnings(as: .error),
-            // For `@_lifetime`: a view cannot outlive its event. Packages that import Belfry do not need this feature.
+            // For `@_lifetime`: a view of an event's JSON cannot outlive the event. Packages that import Belfry do not
+            // need this feature.
             .enableExperimentalFeature("Lifetimes"),
         ]
     // These targets access bytes through pointers; each such place is marked `unsafe`.
@@ -39,7 +40,7 @@ for target in package.targets where target.type != .system {
     }
 }
 
-// A target may depend only on targets above it.
+// Apart from stages and transports, a target may depend only on targets above it in this list.
 var libraries: [Target] {
     [
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
@@ -255,7 +256,7 @@ var network: [Target.Dependency] {
         + [.product(name: "NIOSSL", package: "swift-nio-ssl")]
 }
 
-/// Hummingbird's HTTP/1 and HTTP/2, and what its interface names.
+/// Hummingbird's HTTP/1 and HTTP/2, and the modules whose types its interface uses.
 var hummingbird: [Target.Dependency] {
     ["HummingbirdCore", "HummingbirdHTTP2"].map { .product(name: $0, package: "hummingbird") }
         + ["NIOCore", "NIOHTTP1", "NIOPosix"].map { .product(name: $0, package: "swift-nio") }

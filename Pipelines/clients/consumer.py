@@ -7,8 +7,8 @@
 Each event is a line {"sequence":17,"event":{...}}. The position file has the last sequence printed; without the file
 the consumer begins after --after. If it is killed before it writes the position, it later prints the events of one
 batch again.
-Exit status: 0 after SIGTERM, SIGINT or --limit events; 1 if the link answers with an error, belongs to another log, or
-rejects the key.
+Exit status: 0 after SIGTERM, SIGINT or --limit events; 1 if the link rejects the key or answers with an error other
+than `link.unknown_peer`, or if the position file belongs to another log.
 The page "Wire protocol" of the manual describes the frames.
 """
 
@@ -23,7 +23,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 CREDIT = 8 << 20  # Bytes of events that the stage may send ahead.
-HEARTBEAT = 0.5  # Seconds between two heartbeats.
+HEARTBEAT = 0.5  # Seconds. After this time without a frame of its own, the consumer sends `credit` or `open`.
 
 
 class Consumer:

@@ -6,7 +6,7 @@
 
 It reads the whole input, waits for the door without a time limit, and continues after the last line that the door has.
 Exit status: 0 all lines were accepted; 65 a line was rejected, or the input does not begin with the lines that were
-sent before; 69 another error; 77 the door rejects the key, or the name belongs to another producer.
+sent before; 69 another error; 77 the door rejects the key or the secret, or the name belongs to another producer.
 The page "Wire protocol" of the manual describes the frames.
 """
 
@@ -20,7 +20,9 @@ from zmq.utils.monitor import recv_monitor_message
 
 SILENCE = 500  # Milliseconds without a frame, after which the producer asks the door again.
 LINES_PER_MESSAGE = 50  # At most 50 MB, less than the limit of a frame.
-LINE_MAX = 1_000_000  # Bytes. Of a longer line only the beginning is sent, and the door refuses it.
+# Bytes. Of a longer line only the beginning is sent, and the door refuses it. This client has the same limit for a
+# `records.modify`, of which the door accepts up to 4,000,000 bytes.
+LINE_MAX = 1_000_000
 CRC = [functools.reduce(lambda crc, _: crc >> 1 ^ (0x82F63B78 if crc & 1 else 0), range(8), n) for n in range(256)]
 
 
@@ -109,7 +111,8 @@ def send(door: Door, lines: list[bytes]) -> int:
                 report(f"line {each['line']}: {place}{each['reason']} ({each['code']})")
             done, refused = frame["through"], refused + frame["refused"]
         if done < len(lines) and sent != done:
-            sent = done  # After a second welcome, the same lines are not sent again.
+            # Until the next silence or gap, a second welcome with this `after` does not send the same lines again.
+            sent = done
             message = b"".join(line + b"\n" for line in lines[done : done + LINES_PER_MESSAGE])
             door.send_frame({"type": "produce", "first": done + 1}, message)
     return refused

@@ -16,7 +16,7 @@ import zmq
 
 
 def keep(event: dict) -> bool:
-    """Whether to pass an event on. Events that are not matches (devices, counts) always pass."""
+    """Whether to pass an event on. Events that are not matches, such as `device.register`, always pass."""
     if event.get("type") != "match":
         return True
     return event.get("recordType") not in QUIET_TYPES

@@ -21,8 +21,8 @@ extension TestPipeline {
 extension StageConformance {
     /// - Parameters:
     ///   - settings: The settings of the stage, as in a pipeline file.
-    ///   - events: The events that the stage gets, one JSON object each; nil for samples of all events in Belfry's
-    ///     logs, or of ingest commands for a source.
+    ///   - events: The events that the stage gets, one JSON object each. If nil, the stage gets samples from all of
+    ///     Belfry's logs, or, if it is a source, sample ingest commands.
     /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<S: Stage>(_ stage: S.Type, settings: String = "{}", events: [String]? = nil) throws {
         try self.init(stage, settings: settings, events: events, registry: .builtIns)
@@ -32,8 +32,8 @@ extension StageConformance {
 extension ProgramConformance {
     /// - Parameters:
     ///   - directory: The working directory of the program.
-    ///   - events: The events that the program gets, one JSON object each; nil for samples of all events in Belfry's
-    ///     logs.
+    ///   - events: The events that the program gets, one JSON object each and at least two. If nil, the program gets
+    ///     samples from all of Belfry's logs.
     ///   - limit: The longest time that each step of the program may take: its start, an answer, its end.
     public init(
         _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5)
@@ -43,7 +43,8 @@ extension ProgramConformance {
 }
 
 extension PolicyCheck {
-    /// - Parameter settings: The settings of the coalesce stage, as in a pipeline file.
+    /// - Parameter settings: The settings of the coalesce stage, as in a pipeline file. They name the policy
+    ///   that is checked.
     /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<P: CoalescingPolicy>(_ policy: P.Type, settings: String) throws {
         try self.init(policy, settings: settings, registry: .builtIns)

@@ -15,7 +15,7 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry log ls Pipelines/quickstart.yaml         what has happened so far?
               belfry replay Pipelines/quickstart.yaml         would it happen again?
               belfry trace 17 -p Pipelines/quickstart.yaml    what did a change lead to?
-              belfry explain --change 17 --user _alice        why was it pushed, or not?
+              belfry explain --change 17 --user _alice -p Pipelines/quickstart.yaml
               belfry state Pipelines/quickstart.yaml devices  which devices are known?
               belfry whatif Pipelines/quickstart.yaml --set coalesce.window=5s
               belfry doctor Pipelines/quickstart.yaml         is anything wrong with it?

@@ -17,7 +17,7 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench memory                    memory for devices, badges, held notifications
               belfry bench payload                   only building payloads
               belfry bench deliver                   only sending pushes
-              belfry bench replay                    only replaying recorded logs
+              belfry bench replay                    replaying the logs of a pipeline that the bench runs first
             """,
         subcommands: [
             PipelineBenchCommand.self, IngestBenchCommand.self, APIBenchCommand.self, LogBenchCommand.self,

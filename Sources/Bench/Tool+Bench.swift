@@ -2,7 +2,7 @@ import ArgumentParser
 @_exported import StageTool
 
 extension Tool {
-    /// Runs `belfry-bench`, the program that `belfry bench` starts.
+    /// `belfry-bench`, the program that `belfry bench` starts.
     package static func bench() async -> Never { await run(BenchProgram.self, ["bench"] + Tool.arguments) }
 }
 

@@ -8,33 +8,33 @@
 
 #include <emmintrin.h>
 
-/// One bit for each of sixteen bytes: 1 if it is a quote, a backslash, a control character or not ASCII.
+/// One bit for each of sixteen bytes: 1 if it is a quote, a backslash, below 0x20 or not ASCII.
 static inline uint32_t not_plain_of_16(const uint8_t *bytes) {
     const __m128i text = _mm_loadu_si128((const __m128i *)bytes);
     const __m128i quote = _mm_cmpeq_epi8(text, _mm_set1_epi8('"'));
-    const __m128i slash = _mm_cmpeq_epi8(text, _mm_set1_epi8('\\'));
+    const __m128i backslash = _mm_cmpeq_epi8(text, _mm_set1_epi8('\\'));
     // This comparison is signed: bytes that are not ASCII are below zero.
     const __m128i control = _mm_cmplt_epi8(text, _mm_set1_epi8(0x20));
-    return (uint32_t)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, slash), control));
+    return (uint32_t)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control));
 }
 
 static inline uint32_t inside_of_4(
     const int32_t *lows, const int32_t *highs, const int32_t *needs, __m128i number, __m128i absent) {
-    const __m128i low = _mm_cmpgt_epi32(_mm_loadu_si128((const __m128i *)lows), number);
-    const __m128i high = _mm_cmplt_epi32(_mm_loadu_si128((const __m128i *)highs), number);
+    const __m128i below = _mm_cmpgt_epi32(_mm_loadu_si128((const __m128i *)lows), number);
+    const __m128i above = _mm_cmplt_epi32(_mm_loadu_si128((const __m128i *)highs), number);
     const __m128i missing = _mm_and_si128(_mm_loadu_si128((const __m128i *)needs), absent);
-    const __m128i found = _mm_cmpeq_epi32(missing, _mm_setzero_si128());
-    return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(_mm_andnot_si128(_mm_or_si128(low, high), found)));
+    const __m128i complete = _mm_cmpeq_epi32(missing, _mm_setzero_si128());
+    return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(_mm_andnot_si128(_mm_or_si128(below, above), complete)));
 }
 
 /// One bit for each of sixteen intervals: 1 if the interval contains the number, and its element of `needs` has no bit
 /// in common with `absent`.
 static inline uint32_t inside_of_16(
     const int32_t *lows, const int32_t *highs, const int32_t *needs, int32_t number, uint32_t absent) {
-    const __m128i numbers = _mm_set1_epi32(number), missing = _mm_set1_epi32((int32_t)absent);
+    const __m128i numbers = _mm_set1_epi32(number), absent_bits = _mm_set1_epi32((int32_t)absent);
     uint32_t found = 0;
     for (int index = 0; index < 16; index += 4)
-        found |= inside_of_4(lows + index, highs + index, needs + index, numbers, missing) << index;
+        found |= inside_of_4(lows + index, highs + index, needs + index, numbers, absent_bits) << index;
     return found;
 }
 

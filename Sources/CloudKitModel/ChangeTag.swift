@@ -1,7 +1,8 @@
 /// The version of a record: CloudKit's `recordChangeTag`.
 ///
-/// The tag is the sequence, in the changes log, of the newest `record.save` that wrote the record. No event contains
-/// the tag: each reader of the log derives it.
+/// The tag is the sequence, in the changes log, of the newest `record.save` that wrote the record. Belfry does not
+/// write the tag into the event: a reader of the log derives it from the event's sequence. A `recordChangeTag` in an
+/// event comes from the producer, and Belfry has not checked it.
 package struct ChangeTag: Hashable, Sendable {
     package let sequence: UInt64
 

@@ -14,7 +14,7 @@ package enum CloudKitLimits {
 
     // CKSubscription.NotificationInfo.desiredKeys: "You can request a maximum of three keys."
     package static let desiredKeysMax = 3
-    // Belfry's own limit for each text of an alert: a payload has no room for more arguments.
+    // Belfry's own limit for each text of an alert, because the values of all arguments must fit into one payload.
     package static let localizationArgumentsMax = 100
     // APNs, Sending notification requests: apns-collapse-id has at most 64 bytes.
     package static let collapseIDBytesMax = 64

@@ -2,7 +2,7 @@ import JSON
 
 /// Development or production: two separate sets of data in one container.
 package enum ContainerEnvironment: Int, CaseIterable, Sendable {
-    /// Raw values are the wire codes of `ck.ce`.
+    /// Raw values are the numbers that a payload has as `ck.ce`.
     case production = 1
     case development = 2
 

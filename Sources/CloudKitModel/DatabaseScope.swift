@@ -2,7 +2,8 @@ import JSON
 
 /// One of a container's three databases.
 package enum DatabaseScope: Int, CaseIterable, Sendable {
-    /// Raw values are the wire codes of `ck.qry.dbs`, which differ from the raw values of `CKDatabase.Scope`.
+    /// Raw values are the numbers that a payload has as `dbs`, such as `ck.qry.dbs`. The raw values of
+    /// `CKDatabase.Scope` are others.
     case `private` = 1
     case `public` = 2
     case shared = 3

@@ -4,8 +4,8 @@ import JSON
 /// Checks dictionaries of fields: `{"title": {"value": "Hi", "type": "STRING"}}`.
 package enum Fields {
     /// - Parameter allowsNull: Whether a value may be null, which removes the field.
-    /// - Throws: `member.kind`, `member.missing`, `name.*`, `word.unknown` or `field.value`. The error's path is
-    ///   relative to `json`.
+    /// - Throws: `member.kind`, `member.missing`, `member.conflict`, `name.*`, `word.unknown` or `field.value`. The
+    ///   error's path is relative to `json`.
     @inline(__always)
     package static func check(_ json: JSONValue, allowsNull: Bool = false) throws(ModelError) {
         try json.expectObject("a dictionary of fields")

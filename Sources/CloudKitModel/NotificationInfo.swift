@@ -57,7 +57,7 @@ package enum NotificationInfo {
         guard list.count > max else { return }
         throw ModelError(
             "notification.arguments", at: "[\(max)]",
-            "a text has at most \(max) arguments, not \(list.count): a payload has no room for more")
+            "a text has at most \(max) arguments, not \(list.count): take some out")
     }
 
     private static func checkDesiredKeys(_ list: JSONValue) throws(ModelError) {

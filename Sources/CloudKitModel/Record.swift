@@ -7,16 +7,17 @@ import JSON
 /// have them.
 package struct Record {
     package let recordName: JSONValue
-    /// Nil only if `needsType` is false: CloudKit may name an existing record without its type.
+    /// Nil if the dictionary names no type, which only `needsType: false` allows: as in CloudKit, a command for an
+    /// existing record need not name its type.
     package let recordType: JSONValue?
-    /// Nil for the default zone.
+    /// Nil if the dictionary names no zone: the record is in the default zone.
     package let zoneID: ZoneID?
     package let fields: JSONValue?
 
     /// - Parameters:
     ///   - needsType: Whether the record must name its type.
     ///   - allowsNull: Whether a field's value may be null, which removes the field.
-    /// - Throws: `member.missing`, and the errors of ``Fields``, ``ZoneID`` and ``NameRule``.
+    /// - Throws: `member.kind`, `member.missing`, and the errors of ``Fields``, ``ZoneID`` and ``NameRule``.
     @inline(__always)
     package init(_ json: JSONValue, needsType: Bool = true, allowsNull: Bool = false) throws(ModelError) {
         try json.expectObject("a record")

@@ -2,7 +2,7 @@ import JSON
 
 /// What happened to a record.
 package enum RecordChange: Int, CaseIterable, Sendable {
-    /// Raw values are the wire codes of `ck.qry.fo`.
+    /// Raw values are the numbers that a payload has as `ck.qry.fo`.
     case create = 1
     case update = 2
     case delete = 3

@@ -9,10 +9,11 @@ package struct Subscription {
 
     package let form: Form
     package let subscriptionID: JSONValue
-    /// The record type that the subscription watches; nil for all types.
+    /// The record type that the subscription names; nil if it names no type. With `strictRecordType: ignore`, match
+    /// ignores the type that a zone or database subscription names.
     package let recordType: JSONValue?
-    /// The zone that the subscription watches. Nil for all zones, or, in a query without ``zoneWide``, for the default
-    /// zone.
+    /// The zone that the subscription watches; nil if it names no zone. A query without a zone watches the default
+    /// zone, or all zones if it is ``zoneWide``.
     package let zoneID: ZoneID?
     /// Whether the subscription asks for all zones. A database subscription need not ask: it watches all zones except
     /// the default zone.

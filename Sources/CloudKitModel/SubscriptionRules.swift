@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// Checks that the members of a subscription fit together.
+/// Checks the members of a subscription, and that they fit its form and its database.
 struct SubscriptionRules {
     let subscription: Subscription
     let json: JSONValue

@@ -4,9 +4,11 @@ import Time
 ///
 /// A log is a folder with the log's name:
 ///
-///     log.json                    {"format":1,"name":"matches","identity":"<uuid>"}, written once, atomically
+///     log.json                    {"format":1,"name":"matches","identity":"<uuid>"}, written atomically
 ///     lock                        locked by the writer (flock), contains the writer's process number
 ///     00000000000000000001.log    segments, named by their first sequence, 20 digits
+///
+/// The folder may also contain files that other types describe, such as snapshots (``SnapshotStore``).
 ///
 /// A segment consists of batches, one directly after the other. A batch is a header, a cursor and a body. Integers are
 /// little-endian:
@@ -34,11 +36,11 @@ import Time
 ///
 /// The first batch of a segment is its **opening**: it has no events, but the cursor and `now` of the whole log so far.
 /// So a writer opens a log by reading only the last segment, and old segments can be removed. The opening is written in
-/// one step with the batch after it.
+/// one step with the batch after it. If the last segment has no opening yet, the writer also reads the segment before
+/// it.
 ///
 /// Finding a sequence or a time needs no index file. The names of the segments show which segment has a sequence, and
-/// the openings show which segment has a time. Then only the headers of this segment are read, which takes a few
-/// milliseconds.
+/// the openings show which segment has a time. Within the segment, the reader goes from header to header.
 package enum BatchFormat {
     /// The version that this build reads and writes.
     package static let version = 1

@@ -68,8 +68,9 @@ package struct DataMode: Hashable, Sendable {
     /// Sets the mode of a new socket's file. A user who may write to the file may connect to the socket.
     package func setSocketMode(_ path: String) { unsafe chmod(path, files) }
 
-    /// Sets the mode, because the umask may have changed it. If root made the file in another user's folder, as with
-    /// `sudo belfry log repair`, that user becomes the owner, because otherwise that user could not use the file.
+    /// Sets the mode of a new file or folder, because the umask would change a mode given to `open` or `mkdir`. If root
+    /// made the file in another user's folder, as with `sudo belfry log repair`, that user becomes the owner, because
+    /// otherwise that user could not use the file.
     ///
     /// Errors are ignored, because not all file systems have modes. `belfry doctor` reports wide modes.
     private func setModeAndOwner(_ file: CInt, _ mode: UInt32, _ path: String) {
@@ -89,7 +90,8 @@ package struct DataMode: Hashable, Sendable {
 }
 
 extension DataMode {
-    /// The argument for `chmod` that removes wider permissions, such as `go-rwx` or `g-w,o-rwx`.
+    /// The argument for `chmod` that takes from the group and from others the permissions that this mode does not have,
+    /// such as `go-rwx` or `g-w,o-rwx`.
     package var chmodArgument: String {
         let (group, others) = (DataMode.letters(missingIn: folders >> 3), DataMode.letters(missingIn: folders))
         if group == others { return "go-" + group }

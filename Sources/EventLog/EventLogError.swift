@@ -11,9 +11,11 @@ package enum EventLogError: Error, Hashable, Sendable {
     case full(file: String, bytesNeeded: Int, errno: Int32)
     /// A system call failed. If it was part of an append, nothing was appended.
     case failed(operation: String, file: String, errno: Int32)
-    /// A sync to the disk failed. Events that were not durable yet may be lost, so this writer appends no more.
+    /// A sync to the disk failed. Events that were not durable yet may be lost. After a failed `fdatasync`, a writer
+    /// appends no more.
     case syncFailed(file: String, errno: Int32)
-    /// A limit of ``EventLogLimits`` is exceeded. Nothing was appended.
+    /// A limit of ``EventLogLimits`` is exceeded, or a stage's kind is too long for a snapshot. Nothing was appended or
+    /// saved.
     case tooLarge(String, bytes: Int, bytesMax: Int)
     /// Another version of Belfry made the log.
     case unsupportedFormat(file: String, version: Int)

@@ -1,4 +1,4 @@
-/// The limits of a log. Lengths that are read from a disk are checked against these limits.
+/// The limits of a log. The lengths in a header that is read from the disk are checked against these limits.
 package enum EventLogLimits {
     /// The maximum size of one event with its line feed.
     package static let eventBytesMax = 2 << 20

@@ -10,7 +10,8 @@ package final class EventLogReader {
         /// The oldest batch in the log.
         case beginning
         /// The whole batch that holds this sequence. The batch may begin with earlier events;
-        /// ``EventLogReader/slice(_:header:from:)`` leaves them out.
+        /// ``EventLogReader/slice(_:header:from:)`` leaves them out. If the batches directly before it have no
+        /// events, the reader may return these batches first.
         case sequence(UInt64)
         /// The first batch whose `now` is not earlier than this time.
         case time(Instant)

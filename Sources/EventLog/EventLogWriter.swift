@@ -41,8 +41,9 @@ import Time
     ///
     /// Reads only the last segment, or the last two if the last one has no batch yet.
     ///
-    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``;
-    ///   ``EventLogError/damaged(file:offset:sequence:reason:)`` with nothing changed.
+    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``; ``EventLogError/invalidName(_:)``;
+    ///   ``EventLogError/damaged(file:offset:sequence:reason:)``, ``EventLogError/withoutManifest(directory:)`` or
+    ///   ``EventLogError/unsupportedFormat(file:version:)`` with no event changed; errors of system calls.
     package init(_ options: EventLogOptions) throws(EventLogError) {
         guard EventLogLimits.isValid(name: options.name) else { throw .invalidName(options.name) }
         let directory = LogDirectory(path: options.logDirectory, calls: options.calls)
@@ -66,8 +67,8 @@ import Time
     ///
     /// With ``SyncPolicy/always`` an `fdatasync` has covered this sequence, so its event survives a power failure. With
     /// the other policies it is the sequence of the last appended event, which survives `kill -9` of this process, but
-    /// not a power failure. After a failed `fdatasync`, with any policy, it is the last sequence that an earlier
-    /// `fdatasync` covered, or the last sequence at the opening of the log.
+    /// may be lost in a power failure. After a failed `fdatasync`, with any policy, it is the last sequence that an
+    /// earlier `fdatasync` covered, or the last sequence at the opening of the log.
     package var durableSequence: UInt64 { commit.durableSequence }
 
     /// How many batches were appended since the log was opened.
@@ -81,8 +82,8 @@ import Time
     ///
     /// With ``SyncPolicy/always`` the callback is called after each `fdatasync`, with the new ``durableSequence``. With
     /// any policy it is also called after a failed `fdatasync`; then ``check()`` throws. The exception is a finished
-    /// segment with ``SyncPolicy/never``, where only ``check()`` reports the failure. The callback runs on the log's
-    /// own queue and delays the next `fdatasync`.
+    /// segment with ``SyncPolicy/never``: after its failed `fdatasync`, ``check()`` throws, but the callback is not
+    /// called. The callback runs on the log's own queue and delays the next `fdatasync`.
     package func onDurable(_ body: @escaping @Sendable (UInt64) -> Void) {
         commit.onDurable(body)
     }
@@ -97,7 +98,8 @@ import Time
     /// - Returns: The sequence of the first event; without events the sequence of the next event.
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)``,
     ///   ``EventLogError/failed(operation:file:errno:)`` or ``EventLogError/tooLarge(_:bytes:bytesMax:)`` with nothing
-    ///   appended; ``EventLogError/syncFailed(file:errno:)`` on every call after a failed `fdatasync`;
+    ///   appended; ``EventLogError/syncFailed(file:errno:)`` on every call after a failed `fdatasync`, or with nothing
+    ///   appended if the log's folder could not be synced for a new segment;
     ///   ``EventLogError/failed(operation:file:errno:)`` on every call after the writer could not undo a failed append.
     package func append(
         _ body: UnsafeRawBufferPointer, count: Int, cursor changes: Cursor = Cursor(), now: Instant
@@ -170,7 +172,7 @@ extension EventLogWriter {
     }
 
     /// The end of the log's last segment.
-    var end: LastSegment { LastSegment(nextSequence: nextSequence, lastNow: lastNow, bytes: logEnd.segmentBytes) }
+    var end: SegmentEnd { SegmentEnd(nextSequence: nextSequence, lastNow: lastNow, bytes: logEnd.segmentBytes) }
     var calls: FileCalls { options.calls }
 
     /// Begins a new segment if a batch would make the last one too large.

@@ -5,20 +5,20 @@ extension EventLogs {
     /// Reads a whole log and reports what is wrong with it.
     ///
     /// Checks the name and the identity in `log.json`, every CRC, that sequences have no gaps, that `now` and the
-    /// cursor never go back, that the upstream log is the one that `upstream.json` names, that the cursor is not beyond
-    /// its end, that each batch has as many lines as its header says, and that each line begins with `{` and ends with
-    /// `}`. The log must also reach as far as its snapshots and its index. Segments must not be missing at the
-    /// beginning, unless retention removed them.
+    /// cursor's position in the upstream log never go back, that the upstream log is the one that `upstream.json`
+    /// names, that the cursor is not beyond the end of the upstream log, that each batch has as many lines as its
+    /// header says, and that each line begins with `{` and ends with `}`. The log must also reach as far as its
+    /// snapshots and its index. Segments must not be missing at the beginning, unless retention removed them.
     ///
     /// After damage, the verification continues at the next intact batch header. A batch that is being written at the
     /// moment counts as torn.
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
-    ///   - onlyEnd: Whether to read only the last segment, and of each segment before it only the last event, which shows
-    ///     whether a segment is missing.
+    ///   - onlyEnd: Whether to read only the last segment, and of each segment before it only the last event, which
+    ///     shows whether a segment is missing.
     ///   - checks: Checks of the files beside the log. They only run for a sound log.
-    ///   - progress: Called after each batch, and after each damaged part.
+    ///   - progress: Called after each batch, and after a damaged part if an intact header follows it in the segment.
     /// - Throws: ``EventLogError/notALog(directory:)``, and errors that prevent reading the log.
     package static func verify(
         directory: String, onlyEnd: Bool = false, checks: [any LogCheck] = [],
@@ -121,8 +121,8 @@ private struct Verification {
         addProblem(log.manifestPath, 0, segments.first ?? 1, reason)
     }
 
-    /// Adds a problem and returns false if no segment has the identity of `log.json`. Then `log.json` is wrong, not
-    /// the segments.
+    /// Adds a problem and returns false if the segments have only other identities than `log.json`. Then `log.json` is
+    /// wrong, not the segments.
     mutating func checkIdentity(_ manifest: LogManifest) throws(EventLogError) -> Bool {
         let digests = try log.digests()
         if digests.isEmpty || digests.contains(identity.digest) { return true }

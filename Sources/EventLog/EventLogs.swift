@@ -3,7 +3,7 @@ import Time
 
 /// Reads facts about logs without opening them for writing.
 package enum EventLogs {
-    /// The logs in a folder, ordered by name. Skips folders without a log.
+    /// The logs in a folder, ordered by name. Skips files, and folders without a `log.json`.
     ///
     /// Reads the first headers of each log's first segment, and all headers of its last segment. If the last segment
     /// has no batches, it also reads the headers of the segment before.
@@ -70,7 +70,8 @@ package struct LogSummary: Hashable, Sendable {
     package var lastNow: Instant?
     package var bytes: UInt64
     package var segments: Int
-    /// Whether the last batch is unfinished: after a crash, or because a writer is writing it at the moment.
+    /// Whether the last batch is unfinished: after a crash, or because a writer is writing it at the moment. Bodies are
+    /// not read, so a batch that has its full length, but a wrong body, counts as finished.
     package var hasTornTail: Bool
 
     init(_ log: LogDirectory, _ manifest: LogManifest) throws(EventLogError) {

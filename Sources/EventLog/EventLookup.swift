@@ -94,7 +94,8 @@ final class SegmentLookup {
 
     /// Within this distance, a batch is found by reading header after header.
     private static let stepBytes: UInt64 = 16 << 10
-    /// A body of this size or more is read once as a whole. Afterwards ``lineOffsets`` has the offsets of its lines.
+    /// A body of this size or more is read once as a whole, to fill ``lineOffsets``. Afterwards a lookup reads at most
+    /// ``lineStep`` of its lines.
     private static let largeBytes = 32 << 10
     private static let lineStep = 16
 

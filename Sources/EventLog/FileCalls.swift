@@ -2,7 +2,8 @@ import CSyncFileRange
 import Dispatch
 import Glibc
 
-/// The system calls that change the disk. Tests replace them with calls that fail.
+/// The system calls that change the disk, and the queues for slow work. Tests replace them, for example with calls that
+/// fail.
 @safe package struct FileCalls: Sendable {
     package typealias Write = @Sendable (CInt, UnsafePointer<iovec>, CInt, off_t) -> Int
 
@@ -48,7 +49,7 @@ import Glibc
 /// A serial queue on which a log waits for the disk. Simulations have their own implementation.
 package protocol SyncQueue: Sendable {
     func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void)
-    /// Runs `work` after all earlier work, and returns when it is done.
+    /// Runs `work` and returns when `work` is done. Earlier work runs first, unless it still waits for its delay.
     func runAndWait(_ work: () -> Void)
 }
 

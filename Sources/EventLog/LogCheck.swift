@@ -2,7 +2,8 @@ import Time
 
 /// Checks files beside a log, such as its index or its snapshots, against the log.
 ///
-/// ``EventLogs/verify(directory:onlyEnd:checks:progress:)`` runs the check after reading the log.
+/// ``EventLogs/verify(directory:onlyEnd:checks:progress:)`` runs the check after reading the log,
+/// if the log is sound.
 package protocol LogCheck {
     /// Whether the checked files are a cache, which is rebuilt when it is wrong. The problems of a cache are only
     /// notes.
@@ -17,7 +18,7 @@ extension LogCheck {
     package var checksCache: Bool { false }
 }
 
-/// A log that was read to its end.
+/// A sound log that was read to its end.
 package struct VerifiedLog: Sendable {
     /// The log's own folder.
     package var directory: String
@@ -25,7 +26,7 @@ package struct VerifiedLog: Sendable {
     package var identity: LogIdentity
     /// The first sequences of its segments.
     package var segments: [UInt64]
-    /// The last sequence before any damage.
+    /// The log's last sequence.
     package var lastSequence: UInt64
     package var lastNow: Instant
     package var cursor: Cursor
@@ -36,6 +37,8 @@ package struct VerifiedLog: Sendable {
 struct UpstreamCheck {
     private let directory: String
     private let note: UpstreamNote
+    /// The position in the last cursor, and the place of its batch. The place has the form of a problem, because
+    /// ``finish()`` may report this cursor.
     private var last: (position: UInt64, problem: VerifyReport.Problem)?
 
     /// Nil for a log without `upstream.json`, such as the changes log.
@@ -56,12 +59,12 @@ struct UpstreamCheck {
 
     /// Checks the upstream log's identity, and the last cursor against the upstream log's end. Must be called after the
     /// whole log was read, because the upstream log may grow meanwhile. Nil if there is no problem, or if the upstream
-    /// log is missing or damaged.
+    /// log is missing or cannot be read.
     func finish() throws(EventLogError) -> VerifyReport.Problem? {
         let upstream = LogDirectory.split(directory).folder + "/" + note.log
         let summary: LogSummary
         do throws(EventLogError) { summary = try EventLogs.summary(directory: upstream) } catch {
-            // The upstream log is not there, or its own verification will report the damage.
+            // The upstream log is missing, or its own verification will report why it cannot be read.
             return nil
         }
         if summary.identity != note.identity {

@@ -8,12 +8,13 @@ extension LogExport {
         }
     }
 
-    /// The snapshots, if a replay needs them because the first events of the log or of its upstream log are gone.
+    /// The snapshots, if a replay needs them because the log or its upstream log lacks its first events. A missing
+    /// upstream log counts, too.
     ///
     /// Call this method before reading the segments, so that no snapshot is newer than the exported events.
     static func neededSnapshots(of log: LogDirectory, _ upstream: UpstreamNote?) throws -> [SnapshotFile] {
         let source = upstream.map { LogDirectory(path: LogDirectory.split(log.path).folder + "/" + $0.log) }
-        guard try log.isTrimmed() || source?.isTrimmed() ?? false else { return [] }
+        guard try log.lacksFirstEvents() || source?.lacksFirstEvents() ?? false else { return [] }
         return try SnapshotStore(logDirectory: log.path).list().filter { $0.problem == nil }
     }
 
@@ -38,5 +39,5 @@ extension LogExport {
 
 extension LogDirectory {
     /// Whether the log's first events are gone, or the log has no segments.
-    fileprivate func isTrimmed() throws(EventLogError) -> Bool { try segments().first ?? .max > 1 }
+    fileprivate func lacksFirstEvents() throws(EventLogError) -> Bool { try segments().first ?? .max > 1 }
 }

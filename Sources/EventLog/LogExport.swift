@@ -4,11 +4,11 @@ import Time
 /// Writes logs as lines of JSON. ``LogImport`` makes the same logs from them.
 ///
 /// - `{"log":"matches","identity":"<uuid>","format":1,"upstream":{"log":"changes","identity":"<uuid>"}}` begins a log.
-///   `upstream` is missing for a source's log. `"tokens":"masked"` says that an ``ExportMask`` was used: then the
-///   events are changed, and there are no snapshots.
+///   `upstream` is missing for a log without an upstream log, such as the changes log. `"tokens":"masked"` says that an
+///   ``ExportMask`` was used: then the events are changed, and there are no snapshots.
 /// - `{"settings":{…}}` is a line of `settings.ndjson`.
-/// - `{"snapshot":"<file name>","part":"<Base64>"}` is a part of a snapshot. Snapshots are only exported when the first
-///   events of the log or of its upstream log are gone, because a replay needs them then.
+/// - `{"snapshot":"<file name>","part":"<Base64>"}` is a part of a snapshot. Snapshots are only exported when the log
+///   or its upstream log lacks its first events or has no segments, because a replay may need them then.
 /// - `{"segment":17,"now":"2026-11-20T09:30:00Z","cursor":{"changes":12}}` begins a segment: its opening.
 /// - `{"first":17,"count":2,"now":"2026-11-20T09:30:00.000001Z","cursor":{"changes":13}}` begins a batch.
 /// - The `count` lines after the beginning of a batch are its events, byte for byte.
@@ -23,9 +23,10 @@ package enum LogExport {
     ///   - write: Called with one or more whole lines, which are valid during the call.
     /// - Returns: The paths of snapshots that a replay needs, but that were left out because the mask cannot be applied
     ///   to snapshots.
-    /// - Throws: ``EventLogError/notALog(directory:)``;
+    /// - Throws: ``EventLogError/notALog(directory:)`` and other errors of reading `log.json`;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/wrongSettings(file:line:reason:)``;
-    ///   errors of `write`.
+    ///   ``EventLogError/failed(operation:file:errno:)``, also if retention removes a segment during the export; errors
+    ///   of `mask` and `write`.
     @discardableResult
     package static func run(
         directories: [String], mask: ExportMask? = nil, write: (UnsafeRawBufferPointer) throws -> Void
@@ -118,7 +119,7 @@ package struct ExportedLog: Hashable, Sendable {
     }
 }
 
-/// The lines of an export that are not events.
+/// The lines that begin a log, a segment or a batch, and the last line of an export.
 private enum ExportLine {
     static func end(_ logs: [ExportedLog]) -> String {
         let counts = logs.map { "{\"log\":\"\($0.name)\",\"batches\":\($0.batches),\"events\":\($0.events)}" }

@@ -30,7 +30,7 @@ package final class LogImport {
         guard let line = unsafe SettingsFile.Line(line) else {
             throw LogImportError("the settings do not have the form of a line of settings.ndjson")
         }
-        if settings.lines.isEmpty { (settings.log, settings.isChecked) = (line.log, line.crc != nil) }
+        if settings.lines.isEmpty { (settings.log, settings.hasCRC) = (line.log, line.crc != nil) }
         settings.lines.append(line)
     }
 

@@ -9,9 +9,9 @@ extension LogManifest {
     /// computed from the identity of its stage's log.
     ///
     /// - Returns: The manifest. `wrong` says what was wrong with `log.json`, and is nil if the file was right.
-    /// - Throws: If `log.json` is missing or wrong: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no other
-    ///   file has the identity of the segments, if no segment has an intact header, or if the segments belong to
-    ///   several logs.
+    /// - Throws: If `log.json` is missing or wrong: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no file
+    ///   has the identity of the segments, if no segment has an intact first header, or if the segments belong to
+    ///   several logs. ``EventLogError/unsupportedFormat(file:version:)`` if `log.json` has another format.
     static func readOrDerived(in log: LogDirectory) throws(EventLogError) -> (LogManifest, wrong: String?) {
         let (folder, name) = LogDirectory.split(log.path)
         let digests = try log.digests()
@@ -54,10 +54,10 @@ extension LogManifest {
                     identities.append(note.identity)
                     identities += try SnapshotStore(logDirectory: directory).list().compactMap { $0.header?.upstream }
                 }
-                if let stage = try LogManifest.read(in: LogDirectory(path: directory)) {
+                if let manifest = try LogManifest.read(in: LogDirectory(path: directory)) {
                     // The identity in `log.json` may be right even if the name in it is not the folder's name.
-                    if sibling == name { identities.append(stage.identity) }
-                    identities.append(LogIdentity(seed: stage.identity.description, name: name))
+                    if sibling == name { identities.append(manifest.identity) }
+                    identities.append(LogIdentity(seed: manifest.identity.description, name: name))
                 }
             } catch { continue }
         }

@@ -1,8 +1,8 @@
 import Glibc
 import Time
 
-/// `log.json`: the name and identity of the log in a folder. The file is written once. Reading accepts only the exact
-/// bytes that ``write(in:)`` writes.
+/// `log.json`: the name and identity of the log in a folder. The file is written when the log is made; only a repair
+/// may write it again. Reading accepts only the exact bytes that ``write(in:)`` writes.
 struct LogManifest: Hashable {
     var name: String
     var identity: LogIdentity
@@ -18,6 +18,9 @@ struct LogManifest: Hashable {
     }
 
     /// Nil if the folder has no manifest.
+    ///
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``;
+    ///   ``EventLogError/unsupportedFormat(file:version:)``.
     static func read(in directory: LogDirectory) throws(EventLogError) -> LogManifest? {
         guard let file = try OpenFile.ifPresent(directory.manifestPath) else { return nil }
         let text = String(decoding: try file.bytes(bytesMax, at: 0), as: UTF8.self)
@@ -32,7 +35,7 @@ struct LogManifest: Hashable {
     /// Nil if there is no log yet.
     ///
     /// - Throws: ``EventLogError/withoutManifest(directory:)`` if there are segments, because a writer writes the
-    ///   manifest before the first segment.
+    ///   manifest before the first segment; errors of ``read(in:)``.
     static func ifBegun(in directory: LogDirectory) throws(EventLogError) -> LogManifest? {
         if let manifest = try read(in: directory) { return manifest }
         if try directory.segments().isEmpty { return nil }
@@ -41,7 +44,7 @@ struct LogManifest: Hashable {
         return manifest
     }
 
-    /// - Throws: ``EventLogError/notALog(directory:)``; ``EventLogError/withoutManifest(directory:)``.
+    /// - Throws: ``EventLogError/notALog(directory:)``; errors of ``ifBegun(in:)``.
     static func required(in directory: LogDirectory) throws(EventLogError) -> LogManifest {
         guard let manifest = try ifBegun(in: directory) else { throw .notALog(directory: directory.path) }
         return manifest

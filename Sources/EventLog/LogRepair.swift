@@ -4,7 +4,8 @@ import Time
 /// Repairs a damaged log by cutting it off where the damage begins.
 ///
 /// Later batches cannot be kept, because the sequences would have a gap. The repair first moves or copies the old
-/// version of every file that it changes to a folder for copies. No writer can open the log during a repair.
+/// version of every file that it changes to a folder for copies, except the trim note, which is an empty file. No
+/// writer can open the log during a repair.
 package final class LogRepair {
     /// What ``apply(at:)`` will do.
     package let plan: RepairPlan
@@ -15,14 +16,15 @@ package final class LogRepair {
     /// The new contents of `settings.ndjson`; nil if the file does not change.
     private let settings: SettingsFile?
 
-    /// Reads the whole log and changes nothing.
+    /// Reads the whole log, and changes no file except `lock`.
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
     ///   - progress: Called for each intact batch before the damage, with its number of bytes.
-    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` if a stage uses the log;
+    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` if a stage or another repair uses the log;
     ///   ``EventLogError/notALog(directory:)``; ``EventLogError/damaged(file:offset:sequence:reason:)`` if cutting does
-    ///   not help.
+    ///   not help, or if `log.json` is wrong and the log's identity cannot be found;
+    ///   ``EventLogError/unsupportedFormat(file:version:)``.
     package init(directory: String, progress: (_ bytes: UInt64) -> Void = { _ in }) throws(EventLogError) {
         log = LogDirectory(path: directory)
         guard try log.isLog() else { throw .notALog(directory: directory) }
@@ -123,8 +125,8 @@ private struct SettingsCut {
     let kept: SettingsFile
     let dropped: Int
 
-    /// Nil if every line stays, or if `settings.ndjson` or `upstream.json` is damaged. A verification reports this
-    /// damage.
+    /// Nil if every line stays. Also nil if `settings.ndjson` or `upstream.json` is damaged, or if `settings.ndjson`
+    /// belongs to another log: a verification reports these problems.
     init?(of log: LogDirectory, cursor: Cursor, _ lastSequence: UInt64, _ lastNow: Instant) throws(EventLogError) {
         let note: UpstreamNote?
         let file: SettingsFile?
@@ -139,7 +141,7 @@ private struct SettingsCut {
         let lines = file?.lines ?? []
         kept = SettingsFile(
             lines: Array(lines.prefix { $0.after <= last && $0.now <= lastNow }), of: file?.log,
-            isChecked: file?.isChecked ?? true)
+            hasCRC: file?.hasCRC ?? true)
         dropped = lines.count - kept.lines.count
         if dropped == 0 { return nil }
     }

@@ -9,7 +9,8 @@ extension EventLogWriter {
     /// end; a reader that has to open it throws ``EventLogError/gone(directory:sequence:first:)``.
     ///
     /// - Returns: The removed segments.
-    /// - Throws: If the disk fails. Segments removed until then stay removed.
+    /// - Throws: If the disk fails, or if the beginning of a segment is damaged. Segments removed until then stay
+    ///   removed.
     @discardableResult
     package func trim(before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
         let segments = segmentsOnDisk
@@ -30,7 +31,7 @@ package struct SegmentsOnDisk: Sendable {
     fileprivate let directory: LogDirectory
     fileprivate let identity: LogIdentity
     /// The end of the log when this value was made.
-    fileprivate let end: LastSegment
+    fileprivate let end: SegmentEnd
 
     /// All segments, oldest first. Reads the head of each segment.
     package func list() throws(EventLogError) -> [SegmentFacts] {

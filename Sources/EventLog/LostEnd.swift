@@ -26,7 +26,7 @@ struct LostEnd {
     func problem(in file: String, at offset: UInt64, after lastSequence: UInt64) -> VerifyReport.Problem? {
         guard let best = beyond(lastSequence).max(by: { $0.sequence < $1.sequence }) else { return nil }
         let reason =
-            "the log ends with sequence \(lastSequence), but \(best.file) was made when it had reached "
+            "the log ends with sequence \(lastSequence), but \(best.file) was made when the log had reached "
             + "\(best.sequence): \(best.sequence - lastSequence) or more events are lost"
         return VerifyReport.Problem(file: file, offset: offset, sequence: lastSequence + 1, reason: reason)
     }
@@ -48,7 +48,7 @@ struct LostEnd {
                 try IndexHeader.identity(of: file) == identity,
                 let (first, last) = try IndexHeader.sequences(of: file)
             else { continue }
-            // An index file without its segment proves that the segment's first event existed.
+            // If the segment of an index file is missing, assume that at least the segment's first event existed.
             let hasSegment = try OpenFile.ifPresent(log.segmentPath(first)) != nil
             witnesses.append(Witness(file: file.path, sequence: hasSegment ? last : max(first, last)))
         }
@@ -68,7 +68,7 @@ extension IndexHeader {
         var next = first
         guard first > 0 else { return nil }
         var position = UInt64(IndexFormat.headerBytes)
-        while let head = BlockHead(try file.bytes(IndexFormat.headBytes, at: position), digest: digest),
+        while let head = BlockHead(try file.bytes(IndexFormat.blockHeadBytes, at: position), digest: digest),
             head.firstSequence == next
         {
             next = head.nextSequence

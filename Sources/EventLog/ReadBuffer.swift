@@ -24,7 +24,7 @@
         return unsafe UnsafeRawBufferPointer(rebasing: memory[start..<min(start + count, filled)])
     }
 
-    /// Empties the buffer, because the file may have changed.
+    /// Empties the buffer. Call this method before reading another file, or if the file's bytes may have changed.
     func drop() {
         filled = 0
     }

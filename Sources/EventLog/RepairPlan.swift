@@ -11,7 +11,8 @@ package struct RepairPlan: Hashable, Sendable {
     /// The log's own folder.
     package var directory: String
     package var name: String
-    /// The first damage; nil if the log has no damage except a torn last batch.
+    /// The first damage in a segment, or the first gap between two segments; nil if the segments have neither. A
+    /// torn last batch is in ``tornTail`` instead.
     package var damage: VerifyReport.Problem?
     /// A torn last batch. Opening the log would cut it off, too.
     package var tornTail: VerifyReport.Problem?
@@ -22,15 +23,17 @@ package struct RepairPlan: Hashable, Sendable {
     package var missingAtStart: ClosedRange<UInt64>?
     /// The files to cut, oldest first.
     package var cuts: [Cut] = []
-    /// The last sequence that stays; 0 if no event stays.
+    /// The log's last sequence after the repair. If no event stays, it is one less than the sequence of the next event.
     package var keptThrough: UInt64 = 0
-    /// The last sequence that can be found after the damage; nil if no event can be found there.
+    /// The highest sequence that the intact headers after the damage show; nil if they show no sequence after
+    /// ``keptThrough``.
     package var lostThrough: UInt64?
-    /// The number of events that can be found after the damage.
+    /// The number of events in the batches with intact headers, from the damage on.
     package var eventsLost: UInt64 = 0
-    /// The last sequence from which a snapshot or an index file beside the log was made; nil if that sequence stays.
+    /// The last sequence from which a snapshot or an index file beside the log was made; nil if that sequence stays, or
+    /// if there is no such file.
     package var knownThrough: UInt64?
-    /// Snapshots and index files that were made from events that do not stay.
+    /// Snapshots and index files that the repair removes, because they may include events that do not stay.
     package var derivedFiles: [String] = []
     /// The number of lines of `settings.ndjson` that belong to the part that is cut.
     package var settingsLost = 0

@@ -17,7 +17,8 @@ struct RepairScan {
     }
 
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if all segments are missing, or if the log
-    ///   begins after sequence 1 and the first batch of its first segment is damaged.
+    ///   begins after sequence 1 and the first batch of its first segment is damaged;
+    ///   ``EventLogError/unsupportedFormat(file:version:)``.
     mutating func run(_ progress: (_ bytes: UInt64) -> Void) throws(EventLogError) {
         let segments = try log.segments()
         plan.missingAtStart = try log.missingStart(segments)
@@ -79,12 +80,13 @@ struct RepairScan {
         plan.damage = damage
         plan.keptThrough = segment.nextSequence - 1
         for first in rest {
-            let isCut = offset != nil && first == rest.first
-            // Removes a segment without an intact batch, unless it is the first of the log.
-            let kept = isCut && (offset ?? 0 > 0 || first == 1) ? offset : nil
+            let isDamaged = offset != nil && first == rest.first
+            // Of these files, only the damaged segment's file can stay: if a batch before the damage is intact, or if
+            // the segment is the log's first.
+            let kept = isDamaged && (offset ?? 0 > 0 || first == 1) ? offset : nil
             let segment = try SegmentReader(log, first, identity, buffer: buffer)
             plan.cuts.append(try cut(segment.file, keeping: kept))
-            try countLostEvents(in: segment, from: isCut ? offset ?? 0 : 0)
+            try countLostEvents(in: segment, from: isDamaged ? offset ?? 0 : 0)
         }
         if let last = plan.lostThrough, last <= plan.keptThrough { plan.lostThrough = nil }
     }

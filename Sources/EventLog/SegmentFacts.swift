@@ -8,14 +8,14 @@ package struct SegmentFacts: Hashable, Sendable {
     /// One less than ``firstSequence`` if the segment has no events.
     package var lastSequence: UInt64
     package var bytes: UInt64
-    /// The `now` of the segment's first batch; nil without batches.
+    /// The `now` of the first batch after the opening; nil without such a batch.
     package var firstNow: Instant?
-    /// The `now` of the segment's last batch; nil without batches.
+    /// The `now` of the last batch after the opening; nil without such a batch.
     package var lastNow: Instant?
 }
 
-/// The end of a log's last segment.
-struct LastSegment {
+/// Where a segment ends.
+struct SegmentEnd {
     var nextSequence: UInt64
     var lastNow: Instant
     /// The segment's size without a torn batch.
@@ -24,7 +24,7 @@ struct LastSegment {
 
 extension LogDirectory {
     /// The log's segments, oldest first. Each segment ends where the next one begins, and the last one at `end`.
-    func facts(_ identity: LogIdentity, end last: LastSegment) throws(EventLogError) -> [SegmentFacts] {
+    func facts(_ identity: LogIdentity, end last: SegmentEnd) throws(EventLogError) -> [SegmentFacts] {
         try withSegments { firsts throws(EventLogError) in
             var facts: [SegmentFacts] = []
             var end = last
@@ -36,13 +36,15 @@ extension LogDirectory {
                         path: path, firstSequence: first, lastSequence: end.nextSequence - 1,
                         bytes: facts.isEmpty ? last.bytes : try OpenFile(path, O_RDONLY).size(),
                         firstNow: head.firstNow, lastNow: head.firstNow == nil ? nil : end.lastNow))
-                end = LastSegment(nextSequence: first, lastNow: head.opening ?? end.lastNow, bytes: 0)
+                // The end of the segment before. Its size is not needed here: it is read from the file.
+                end = SegmentEnd(nextSequence: first, lastNow: head.opening ?? end.lastNow, bytes: 0)
             }
             return facts.reversed()
         }
     }
 
-    /// Calls `body` with the first sequences of all segments, and again if a segment was removed meanwhile.
+    /// Calls `body` with the first sequences of all segments. Calls it again if it fails because a segment was removed
+    /// meanwhile.
     func withSegments<Result>(_ body: ([UInt64]) throws(EventLogError) -> Result) throws(EventLogError) -> Result {
         var listed = try segments()
         while true {

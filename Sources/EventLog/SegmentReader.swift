@@ -51,7 +51,8 @@ final class SegmentReader {
     /// Finds the next batch without moving on.
     ///
     /// - Parameter withBody: Whether to read the body and check its CRC.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` for wrong bytes that are not a torn batch.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` for wrong bytes that are not a torn batch, and
+    ///   for a batch that does not continue the batches before it; ``EventLogError/unsupportedFormat(file:version:)``.
     func peek(withBody: Bool = true) throws(EventLogError) -> Finding {
         var look = try unsafe look(withBody: withBody)
         if unsafe look.mayBeStale {

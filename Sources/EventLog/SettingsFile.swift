@@ -29,13 +29,13 @@ package struct SettingsFile: Hashable, Sendable {
     /// The log that the settings belong to; nil if the file does not say.
     package var log: LogIdentity?
     /// Whether the file has a CRC.
-    package var isChecked: Bool
+    package var hasCRC: Bool
 
     package static let name = "settings.ndjson"
     package static let bytesMax = 16 << 20
 
-    package init(lines: [Line], of log: LogIdentity? = nil, isChecked: Bool = true) {
-        (self.lines, self.log, self.isChecked) = (lines, log, isChecked)
+    package init(lines: [Line], of log: LogIdentity? = nil, hasCRC: Bool = true) {
+        (self.lines, self.log, self.hasCRC) = (lines, log, hasCRC)
     }
 
     package static func path(in directory: String) -> String { "\(directory)/\(name)" }
@@ -85,15 +85,15 @@ package struct SettingsFile: Hashable, Sendable {
             }
             lines.append(line)
         }
-        let found = SettingsFile(lines: lines, of: lines.first?.log, isChecked: lines.first?.crc != nil)
+        let found = SettingsFile(lines: lines, of: lines.first?.log, hasCRC: lines.first?.crc != nil)
         guard let line = found.firstWrongLine else { return found }
-        throw .wrongSettings(file: path, line: line + 1, reason: "the lines were changed: their CRC differs")
+        throw .wrongSettings(file: path, line: line + 1, reason: "the lines were changed after Belfry wrote them")
     }
 
     /// The index of the first wrong line; nil if all lines are right. The first line is wrong if its CRC
     /// does not match the file. A later line is wrong if it has an identity or a CRC.
     var firstWrongLine: Int? {
-        if isChecked, let first = lines.first, first.crc != crc { return 0 }
+        if hasCRC, let first = lines.first, first.crc != crc { return 0 }
         return lines.indices.dropFirst().first { lines[$0].crc != nil || lines[$0].log != nil }
     }
 
@@ -104,7 +104,7 @@ package struct SettingsFile: Hashable, Sendable {
 
     /// The file's lines, without line feeds.
     package var texts: [String] {
-        guard isChecked, let first = lines.first else { return lines.map(\.text) }
+        guard hasCRC, let first = lines.first else { return lines.map(\.text) }
         return [first.text(with: crc, of: log)] + lines.dropFirst().map(\.text)
     }
 
@@ -127,9 +127,9 @@ extension SettingsFile.Line {
         else { return nil }
         let head = Self.head(after, now)
         let log = LogIdentity(uuid: String(text.between(head + #""log":""#, "\"")))
-        let owned = head + Self.owner(log)
-        let crc = text.between(owned + #""crc":""#, "\"")
-        let start = crc.isEmpty ? owned : owned + #""crc":"\#(crc)","#
+        let beforeCRC = head + Self.logMember(log)
+        let crc = text.between(beforeCRC + #""crc":""#, "\"")
+        let start = crc.isEmpty ? beforeCRC : beforeCRC + #""crc":"\#(crc)","#
         guard text.hasPrefix(start + #""kind":""#), log == nil || !crc.isEmpty else { return nil }
         self.init(
             after: after, now: Instant(microseconds: now), text: head + text.dropFirst(start.count), log: log,
@@ -138,10 +138,10 @@ extension SettingsFile.Line {
 
     fileprivate func text(with crc: String, of log: LogIdentity?) -> String {
         let head = Self.head(after, now.microseconds)
-        return head + Self.owner(log) + #""crc":"\#(crc)","# + text.dropFirst(head.count)
+        return head + Self.logMember(log) + #""crc":"\#(crc)","# + text.dropFirst(head.count)
     }
 
-    private static func owner(_ log: LogIdentity?) -> String { log.map { #""log":"\#($0)","# } ?? "" }
+    private static func logMember(_ log: LogIdentity?) -> String { log.map { #""log":"\#($0)","# } ?? "" }
 
     private static func head(_ after: UInt64, _ now: Int64) -> String { #"{"after":\#(after),"now":\#(now),"# }
 }

@@ -1,10 +1,10 @@
 /// Distinguishes a torn last batch from damage.
 ///
-/// A batch is written with one `pwritev`, so a crash leaves a file that ends inside the batch. After a power failure
-/// the file may have its full length, but some pages were never written: they read as zeros, like space that the file
-/// system allocated in advance. All other wrong bytes are damage.
+/// A batch is appended with one `pwrite` or `pwritev`, so a crash leaves a file that ends inside the batch. After a
+/// power failure the file may have its full length, but some pages were never written: they read as zeros, like space
+/// that the file system allocated in advance. All other wrong bytes are damage.
 extension SegmentReader {
-    /// The part of the last batch that is wrong.
+    /// The wrong part of a batch.
     enum Suspect {
         /// Fewer bytes than a header has.
         case shortHeader([UInt8])
@@ -45,9 +45,9 @@ extension SegmentReader {
         for page in stride(from: part.lowerBound / pageBytes * pageBytes, to: part.upperBound, by: Int(pageBytes)) {
             let written = max(page, offset)..<min(page + pageBytes, size)
             let piece = written.lowerBound..<min(written.upperBound, end)
-            let cannotBeZero =
+            let zerosProveLoss =
                 piece.lowerBound == offset || endsWithEvent || piece.count > TornBatch.trailingZerosMax
-            if cannotBeZero, try isZero(written) { return piece }
+            if zerosProveLoss, try isZero(written) { return piece }
         }
         return nil
     }

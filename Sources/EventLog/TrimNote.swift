@@ -1,9 +1,10 @@
 import Glibc
 
-/// The trim note: an empty file `<first sequence>.first` in a log's folder. It says that retention removed the segments
-/// before that sequence, so that other missing segments are detected.
+/// The trim note: an empty file `<first sequence>.first` in a log's folder. It says that the log may begin with that
+/// sequence: retention removed the segments before it, or a repair accepted that they are missing. If the log begins
+/// with a later sequence, segments are missing.
 ///
-/// The file is empty so that it can be made on a full disk, where retention is needed most.
+/// The file is empty so that it needs little room: retention is needed most on a full disk.
 extension LogDirectory {
     private static let trimSuffix = ".first"
 
@@ -14,7 +15,8 @@ extension LogDirectory {
             .max { $0.0 < $1.0 }
     }
 
-    /// Notes durably that the log begins with `first`. Call it before removing older segments.
+    /// Notes durably that the log may begin with `first`. Call it before removing older segments. If the disk is too
+    /// full for the note, call it again after the first removal.
     func noteTrim(to first: UInt64) throws(EventLogError) {
         let target = String(segmentPath(first).dropLast(".log".count)) + LogDirectory.trimSuffix
         if let noted = try notedFirst() {
@@ -28,8 +30,7 @@ extension LogDirectory {
         try synchronize()
     }
 
-    /// The sequences at the beginning that are missing, although retention did not remove them; nil if no sequences are
-    /// missing there.
+    /// The missing sequences at the beginning that no trim note explains; nil if there are no such sequences.
     ///
     /// The range ends at `UInt64.max` if all segments are missing; the settings file proves that segments existed.
     ///
@@ -45,8 +46,8 @@ extension LogDirectory {
 }
 
 extension EventLogs {
-    /// The sequences at a log's beginning that are missing, although retention did not remove them; nil if no
-    /// sequences are missing there.
+    /// The sequences at a log's beginning that are missing, although retention did not remove them; nil if there are no
+    /// such sequences.
     ///
     /// - Parameter directory: The log's own folder.
     package static func missingStart(directory: String) throws(EventLogError) -> ClosedRange<UInt64>? {

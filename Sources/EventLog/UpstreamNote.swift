@@ -18,7 +18,8 @@ package struct UpstreamNote: Hashable, Sendable {
 
     package static func path(in directory: String) -> String { directory + "/upstream.json" }
 
-    /// Nil for a log without an upstream log, such as a source's.
+    /// Nil if the file is missing: the log has no upstream log, such as a source's log, or its stage has not connected
+    /// to the upstream stage yet.
     ///
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the file is not exactly as ``text``.
     package static func read(directory: String) throws(EventLogError) -> UpstreamNote? {

@@ -1,4 +1,4 @@
-/// The names of all event types. Other files use these constants instead of strings.
+/// The names of all event types, as constants for code that reads or writes events.
 package enum EventName {
     @inlinable package static var recordSave: StaticString { "record.save" }
     @inlinable package static var recordDelete: StaticString { "record.delete" }

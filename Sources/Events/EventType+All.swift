@@ -66,7 +66,7 @@ extension EventType {
         EventType(EventName.match, in: .matches, "A subscription watches a change.", matchMembers),
         EventType(
             EventName.notMatched, in: .matches,
-            "Of the changes from `first` to `last`, no subscription watches `count`.",
+            "`count` of the changes from `first` to `last` are watched by no subscription.",
             [.required(.first, .sequence), .required(.last, .sequence), .required(.count, .count)]),
         EventType(
             EventName.notification, in: .notifications, "A user will be told about one or more changes.",
@@ -145,7 +145,7 @@ extension EventType {
     // MARK: Dead letters
 
     package static let deadLetter = EventType(
-        EventName.deadLetter, in: nil, "A stage rejected an event, with the reason.",
+        EventName.deadLetter, in: nil, "A stage rejected an event or crashed on it, with the reason.",
         [
             .required(.stage, .text), .required(.log, .text), .required(.sequence, .sequence), .required(.code, .text),
             .required(.path, .text), .required(.reason, .text), .required(.event, .text),

@@ -53,8 +53,8 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
     /// dictionary.
     ///
     /// Apple calls a notification visual if any property but `shouldSendContentAvailable` is set (CKQueryNotification).
-    /// Belfry also excludes a collapse ID, field names, and arguments without a key, because these properties add
-    /// nothing to `aps`, and APNs rejects an alert whose `aps` is otherwise empty.
+    /// Belfry also excludes a collapse ID, field names and arguments, because these properties alone add nothing to
+    /// `aps`, and APNs rejects an alert whose `aps` is otherwise empty.
     package var makesVisible: Bool {
         switch kind {
         case .text: true

@@ -2,19 +2,20 @@ import NIOCore
 import NIOSSL
 
 /// The handler of a connection that is nearest to the socket. It closes a connection that has no ``Exchange`` for too
-/// long: before the end of the TLS handshake, or without HTTP/2 streams. It delays a graceful close while an answer is
-/// being written. Only the connection's event loop may use it.
+/// long: before the end of the TLS handshake, or without HTTP/2 streams. It delays a graceful close until the answers
+/// that have ended are written to the socket. Only the connection's event loop may use it.
 final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
-    /// How long the connection may have no ``Exchange``.
+    /// How long a new connection may have no ``Exchange``. After its last HTTP/2 stream, the limit is twice as long.
     private let wait: Duration
     private var timer: ExpiryTimer?
     private var context: ChannelHandlerContext?
     private var delayedQuiesce: ChannelShouldQuiesceEvent?
     /// The number of open HTTP/2 streams; 1 for HTTP/1.
     private var exchanges = 0
-    private var answersBeingWritten = 0
+    /// The number of answers that have ended but are not yet written to the socket.
+    private var unflushedAnswers = 0
     private var isInputClosed = false
     private var isClosing = false
 
@@ -42,15 +43,16 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
 
     func exchangeEnded() {
         exchanges -= 1
-        // HTTP/2 itself ends an idle connection gracefully after one wait. This timer closes it if it is still open.
+        // Hummingbird ends an idle HTTP/2 connection gracefully after one `wait`. If the connection is still open after
+        // two, this timer closes it.
         if exchanges == 0 { timer?.set(wait + wait) }
     }
 
-    func answerBegan() { answersBeingWritten += 1 }
+    func answerFlushBegan() { unflushedAnswers += 1 }
 
-    func answerEnded() {
-        answersBeingWritten -= 1
-        guard answersBeingWritten == 0, let event = delayedQuiesce.take() else { return }
+    func answerFlushEnded() {
+        unflushedAnswers -= 1
+        guard unflushedAnswers == 0, let event = delayedQuiesce.take() else { return }
         context?.fireUserInboundEventTriggered(event)
     }
 
@@ -65,7 +67,7 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case is ConnectionMustEnd: context.close(promise: nil)
-        case let event as ChannelShouldQuiesceEvent where answersBeingWritten > 0: delayedQuiesce = event
+        case let event as ChannelShouldQuiesceEvent where unflushedAnswers > 0: delayedQuiesce = event
         default:
             context.fireUserInboundEventTriggered(event)
             guard let event = event as? ChannelEvent, event == .inputClosed else { return }
@@ -78,8 +80,8 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
 /// An event that closes a connection at once, even during a request.
 struct ConnectionMustEnd {}
 
-/// Delays each close of a connection by one turn of its event loop, because Hummingbird closes an HTTP/2 connection
-/// while the last answer is still on its way to the TLS handler.
+/// On a TLS connection, delays each close that is on its way to the TLS handler by one turn of the event loop, because
+/// Hummingbird closes an HTTP/2 connection while the last answer is still on its way to the TLS handler.
 final class LateClose: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = ByteBuffer
 

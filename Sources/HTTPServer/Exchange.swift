@@ -5,7 +5,8 @@ import NIOHTTP1
 import NIOHTTPTypes
 
 /// The handler of an HTTP/1 connection or an HTTP/2 stream, for its requests and their answers. It enforces the time
-/// limits, gives each request its ID, and reports each request to the access log. Only its event loop may use it.
+/// limits. If the options ask for it, it gives each request an ID, and reports each request whose head was read to the
+/// access log. Only its event loop may use it.
 final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -20,6 +21,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     private var timer: ExpiryTimer?
     private var watch: ConnectionWatch?
     private var request: RequestInFlight?
+    /// The number of answers that have ended but are not yet written to the socket.
     private var unflushedAnswers = 0
     private var isInputClosed = false
     private var closesWhenWritten = false
@@ -87,7 +89,8 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// Hummingbird would mistake the end of the input for the end of an incomplete body, so it gets an error first.
+    /// Hummingbird would take the end of the input for the end of the body, even if the body is incomplete. So it gets
+    /// an error first.
     private func endInput(_ context: ChannelHandlerContext) {
         isInputClosed = true
         if let request, !request.isWhole { context.fireErrorCaught(ChannelError.inputClosed) }
@@ -95,7 +98,8 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         disconnectActions = []
     }
 
-    /// Answers an error of the HTTP/1 parser with a refusal if no answer has begun. Other errors close the connection.
+    /// Answers an error of the HTTP/1 parser with a refusal if no answer has begun. In all other cases an error closes
+    /// the HTTP/1 connection or the HTTP/2 stream.
     ///
     /// After the last answer of a connection, errors are ignored: the parser also reports that the input ended inside a
     /// body that was already refused.
@@ -143,13 +147,14 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         var head = head
         request?.status = head.status.code
         if let ids = options.requestIDs { head.headerFields[ids.header] = request?.id }
-        // The connection closes if the request was not read to its end, or if the client asked for it.
+        // Closes the channel after this answer if the request has not arrived whole, or if the client asked for it.
         if let request, !request.isWhole || request.isLast { closesWhenWritten = true }
         if closesWhenWritten, isHTTP1 { head.headerFields[.connection] = "close" }
         return head
     }
 
-    /// The client may have sent its next request already. The connection reads it as soon as this end is written.
+    /// The client may have sent its next request already. Then `context.write` delivers the next request before it
+    /// returns. So this method removes the answered request first.
     private func writeEnd(
         _ part: HTTPResponsePart, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
     ) {
@@ -157,10 +162,10 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         let answered = request.take()
         disconnectActions = []
         unflushedAnswers += 1
-        watch?.answerBegan()
+        watch?.answerFlushBegan()
         written.futureResult.assumeIsolated().whenComplete { result in
             self.unflushedAnswers -= 1
-            self.watch?.answerEnded()
+            self.watch?.answerFlushEnded()
             if let answered { self.end(answered, isComplete: result.isSuccess) }
             self.continueOrClose(context)
         }

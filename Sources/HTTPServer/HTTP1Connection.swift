@@ -2,8 +2,7 @@ import HummingbirdCore
 import NIOCore
 import NIOHTTP1
 
-/// What HTTP/1 needs and HTTP/2 does not: one request after the other, `Connection: close`, and `100 Continue` before a
-/// body.
+/// Handles what HTTP/1 needs and HTTP/2 does not: `Connection: close`, and `100 Continue` before a body.
 final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -13,7 +12,7 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
 
     init(_ options: WebServerOptions) { self.options = options }
 
-    /// Adds this handler after the HTTP/1 decoder.
+    /// Adds two handlers after the HTTP/1 decoder: NIO's, which passes on one request after the other, and this one.
     ///
     /// - Returns: False if the pipeline has no HTTP/1 decoder.
     static func add(to pipeline: ChannelPipeline.SynchronousOperations, _ options: WebServerOptions) -> Bool {
@@ -36,7 +35,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    // RFC 9110, section 10.1.1: a server that refuses the request by its head does not send `100 Continue`.
+    // RFC 9110, section 10.1.1: a server that refuses the request by its head does not send `100 Continue`. This
+    // check looks only at the length of the body.
     private func needsContinue(_ head: HTTPRequestHead) -> Bool {
         guard head.version == .http1_1,
             head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" })

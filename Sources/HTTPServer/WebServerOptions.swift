@@ -14,7 +14,8 @@ package struct WebServerOptions: Sendable {
     package var eventLoopThreads = 1
     /// Nil if requests get no ID.
     package var requestIDs: RequestIDs?
-    /// Called on an event loop once for each request, after its answer; it must not block.
+    /// Called on an event loop once for each request whose head was read, when the answer or the connection ends. Must
+    /// not block.
     package var logRequest: (@Sendable (AccessLogEntry) -> Void)?
     /// Makes the answer to a request that the server refuses by itself. Receives the headers of the request for
     /// `bodyTooLong` and `targetTooLong`, and no headers for `malformed` and `headTooLong`.
@@ -44,12 +45,16 @@ package struct WebServerLimits: Sendable {
     package var connectionsMax = 10_000
     /// Bytes of a path with its query; a longer one is answered 414.
     package var targetBytesMax = 8 << 10
-    /// Bytes of a request line with all headers; a longer head is answered 431.
+    /// Bytes of an HTTP/1 request line with all headers; a longer head is answered 431. Does not apply to HTTP/2.
     package var headBytesMax = 80 << 10
     /// Bytes of a body; a longer one is answered 413.
     package var bodyBytesMax = 1 << 20
-    /// How long a request may take to arrive, and how long a connection may wait for a request. After this time, the
-    /// HTTP/1 connection or the HTTP/2 stream is closed. An HTTP/2 connection without streams ends gracefully.
+    /// The time in which a whole request must arrive. It starts with the HTTP/1 connection or the HTTP/2 stream. For a
+    /// later request of an HTTP/1 connection, it starts when the previous answer is written. After this time, the
+    /// connection or the stream is closed.
+    ///
+    /// An HTTP/2 connection is also closed if it has no stream in this time. If it had streams before, it ends
+    /// gracefully.
     package var requestWait = Duration.seconds(75)
     /// How long a client may take to receive an answer. After this time, the HTTP/1 connection or the HTTP/2 stream is
     /// closed.
@@ -84,9 +89,10 @@ package struct AccessLogEntry: Sendable {
     package let path: String
     /// Nil if the connection ended before the answer began.
     package let status: Int?
-    /// How many bytes of the answer's body were written.
+    /// How many bytes of the answer's body were passed to the connection. The client may have received fewer if the
+    /// answer is incomplete.
     package let bodyBytes: Int
-    /// The time from the request's head to the last byte that was written to the connection.
+    /// The time from the request's head to the last written byte of the answer, or to the end of the connection.
     package let duration: Duration
     /// False if the connection ended before the whole answer was written.
     package let isComplete: Bool

@@ -34,8 +34,8 @@
         written = count
     }
 
-    /// Frees the memory beyond `limit` bytes, so that one huge event does not occupy memory permanently. Does nothing
-    /// if the buffer has more than `limit` bytes.
+    /// Reduces the capacity to `limit` bytes, so that one huge event does not occupy memory permanently. Does nothing
+    /// if ``count`` is higher than `limit`.
     package mutating func shrink(to limit: Int) {
         guard capacity > max(limit, 16), written <= limit else { return }
         reallocate(to: max(limit, 16))

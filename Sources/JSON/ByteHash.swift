@@ -1,8 +1,9 @@
 /// A fast hash for tables in one process. Each process has its own secrets, so nobody can prepare strings with equal
 /// hashes.
 ///
-/// Each 16 bytes need one multiplication, also a shorter last piece. The length needs one more. The hash xors one half
-/// of the bytes with a secret and the other half with the sum so far, multiplies the halves, and folds the product.
+/// The bytes are hashed in pieces of 16; the last piece may be shorter. Each piece needs one multiplication: the hash
+/// xors one half of the piece with a secret and the other half with the sum so far, and multiplies them. The folded
+/// product is the new sum. The length needs one more multiplication.
 package enum ByteHash {
     private static let secrets: (UInt64, UInt64, UInt64) = (secret(1), secret(2), secret(3))
 

@@ -18,7 +18,8 @@ public struct JSONError: Error, Equatable, Sendable {
         case duplicateKey(String)
     }
 
-    /// The first mistake in the text. A repeated key is only reported if there is no other mistake.
+    /// The first mistake in the text. A repeated key is only reported by a parser that refuses repeated keys, and only
+    /// if there is no other mistake.
     public let reason: Reason
     /// The byte offset in the text, from 0.
     public let offset: Int

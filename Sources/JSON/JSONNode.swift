@@ -1,11 +1,12 @@
-/// The position and kind of one value in a text.
+/// The position and kind of one value or key in a text.
 @usableFromInline
 struct JSONNode {
     @usableFromInline var start: UInt32
     @usableFromInline var end: UInt32
     /// The index of the first node after this value with all its members or elements.
     @usableFromInline var next: UInt32
-    /// Bits 0 to 3: kind; bit 4: has escapes; bit 5: whole number; above: the number of members or elements.
+    /// Bits 0 to 3: kind; bit 4: has escapes; bit 5: number without fraction or exponent; above: the number
+    /// of members or elements.
     @usableFromInline var info: UInt32
 
     @inline(__always)

@@ -1,8 +1,9 @@
 /// Checks a JSON text strictly (RFC 8259) in one pass, and notes the position of each value. Values are decoded on
 /// demand.
 ///
-/// Use one parser for many texts, because a parser reuses the memory for the positions (16 bytes for each key or
-/// value).
+/// Use one parser for many texts, because a parser reuses the memory for the positions. A position takes 16 bytes.
+/// There is room for all keys and values that a text of this length can have: at least 8 bytes for each byte of the
+/// longest text.
 @safe package struct JSONParser: ~Copyable {
     /// The limits of each text.
     package let limits: JSONLimits
@@ -25,7 +26,8 @@
     /// Parses a text with one value.
     ///
     /// - Returns: A view of the value. It is valid until the next call, and only as long as `text` is valid.
-    /// - Throws: The first mistake. Repeated keys are only reported for a text without other mistakes.
+    /// - Throws: The first mistake. Repeated keys are only reported if the limits refuse them, and only for a text
+    ///   without other mistakes.
     package mutating func parse(_ text: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         guard text.count <= limits.bytesMax else {
             throw JSONError(.tooLong(bytes: text.count, limit: limits.bytesMax), at: limits.bytesMax)

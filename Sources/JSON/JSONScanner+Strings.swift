@@ -10,7 +10,7 @@ extension JSONScanner {
         return position &+ 1
     }
 
-    /// Reads a string with escapes or non-ASCII bytes up to its closing quote.
+    /// Reads the rest of a string, from its first escape or non-ASCII byte, and moves `position` to the closing quote.
     ///
     /// - Returns: ``JSONNode/escapedBit`` if there are escapes; otherwise 0.
     @inline(never)

@@ -1,7 +1,8 @@
 /// Checks grammar, UTF-8 and nesting depth of a text in one pass, and notes one node for each value and key.
 ///
-/// Open containers are on an explicit stack, so that nested containers need no recursion. Each step takes a position
-/// and returns the position after the bytes that it read, so that the position stays in a register.
+/// Open containers are on an explicit stack, so that nested containers need no recursion. A function that reads a part
+/// of the text, such as `string`, takes a position and returns the position after this part. So the position stays in
+/// a register.
 @unsafe struct JSONScanner {
     let bytes: UnsafePointer<UInt8>
     let count: Int
@@ -24,8 +25,9 @@
 
     /// Reads a value with all its members or elements.
     ///
-    /// Each round of the loop reads a key if it is inside an object, then a scalar or the start of a container, and
-    /// then everything up to the next key or value. There is only one loop, so that its state stays in registers.
+    /// Inside an object, each round of the loop first reads a key and its colon. It then reads a scalar or the start of
+    /// a container, and then the ends of containers and the comma that follow. The same loop reads nested containers,
+    /// so that its state stays in registers.
     ///
     /// - Returns: The position after the value, and its number of nodes.
     private func value(_ start: Int) throws(JSONError) -> (position: Int, nodeCount: Int) {
@@ -142,7 +144,7 @@ extension JSONScanner {
         return end
     }
 
-    /// - Returns: The position of the next byte that is not white space.
+    /// - Returns: The position of the next byte that is not white space, or the end of the text.
     @inline(__always)
     private func space(_ position: Int) -> Int {
         unsafe position < count && bytes[position] <= 0x20 ? moreSpace(position) : position

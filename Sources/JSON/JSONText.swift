@@ -29,7 +29,7 @@ enum JSONText {
                     written += 1
                 }
             } else {
-                unsafe target[written] = plain(text[read + 1])
+                unsafe target[written] = decoded(escape: text[read + 1])
                 read += 2
                 written += 1
             }
@@ -37,7 +37,7 @@ enum JSONText {
         return written
     }
 
-    private static func plain(_ escape: UInt8) -> UInt8 {
+    private static func decoded(escape: UInt8) -> UInt8 {
         switch escape {
         case UInt8(ascii: "b"): 0x08
         case UInt8(ascii: "f"): 0x0C

@@ -1,6 +1,6 @@
 extension JSONValue {
     /// The canonical form, which is equal for equal values: members sorted by key, no white space, only necessary
-    /// escapes, and numbers in their shortest form.
+    /// escapes, and one form of each number (`1.0` and `1e0` become `1`).
     ///
     /// There are two exceptions. From 2^53 on, a whole number that fits 64 signed bits has another form if it was
     /// written with a fraction or exponent: `10000000000000000` stays, and `1e16` becomes `1e+16`. A number that is too

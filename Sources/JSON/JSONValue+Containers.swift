@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// The first member with this key; nil if no member has this key, or if this is not an object.
+    /// The value of the first member with this key; nil if no member has this key, or if this is not an object.
     @inlinable
     package subscript(key: StaticString) -> JSONValue? {
         unsafe member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))

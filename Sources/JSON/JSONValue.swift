@@ -1,7 +1,8 @@
 /// A view of one value in a parsed text. It decodes and copies only on demand.
 ///
-/// The view is valid as long as the text is valid and the parser has not begun another text. The compiler does not
-/// check that, because arrays, `for` loops and `map` need `Escapable` values. Stages get the checked ``JSONView``.
+/// The view is valid as long as the text and the parser exist, and until the parser begins another text. The compiler
+/// does not check that, because arrays, `for` loops and `map` need `Escapable` values. Stages get the checked
+/// ``JSONView``.
 @usableFromInline @safe package struct JSONValue {
     /// The kind of a value, by its first byte.
     @usableFromInline package enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }

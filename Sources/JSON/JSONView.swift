@@ -1,6 +1,7 @@
 /// A view of one value in an event's text. It decodes and copies only on demand.
 ///
-/// The compiler ensures that no view outlives the event: a view cannot be stored or captured by an escaping closure.
+/// The compiler ensures that no view outlives the event. Only a value that is itself `~Escapable` can store a view, and
+/// no escaping closure can capture it.
 @safe public struct JSONView: ~Escapable {
     /// The unchecked view, for structs that the built-in stages use during a call.
     @usableFromInline package let value: JSONValue
@@ -40,7 +41,7 @@
         get { unsafe _overrideLifetime(RawSpan(_unsafeBytes: value.raw), copying: self) }
     }
 
-    /// The first member with this key; nil if no member has this key, or if this is not an object.
+    /// The value of the first member with this key; nil if no member has this key, or if this is not an object.
     public subscript(key: StaticString) -> JSONView? {
         @_lifetime(copy self)
         get {

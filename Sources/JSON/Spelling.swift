@@ -4,9 +4,7 @@ package enum Spelling {
     private static let readMax = 64
 
     /// The nearest of `words`, ignoring case; nil if no word is near. A near word has at most one mistake in three
-    /// letters. A single mistake is always allowed.
-    ///
-    /// - Returns: The first of several equally near words.
+    /// letters. A single mistake is always allowed. Of words that are equally near, the first is returned.
     package static func nearest(to word: String, among words: [String]) -> String? {
         let near = words.map { (word: $0, distance: distance(word, $0)) }
             .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }

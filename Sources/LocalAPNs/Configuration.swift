@@ -37,8 +37,8 @@ extension LocalAPNs {
         package var script: [ScriptLine] = []
         /// The time in milliseconds since 1970.
         package var clock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
-        /// At least this many of the newest records are kept for ``LocalAPNs/records``.
-        package var recordsMax = 20_000
+        /// At least this many of the newest records are kept for ``LocalAPNs/records``, and at most twice as many.
+        package var recordsKept = 20_000
         /// Called on the server's thread for each record. Clients wait until it returns.
         package var onRecord: @Sendable (Record) -> Void = { _ in }
 

@@ -7,7 +7,7 @@ import NIOSSL
 ///
 ///     let apns = try await LocalAPNs.start(LocalAPNs.Configuration())
 ///     …
-///     for await request in apns.requests { … }
+///     let accepted = await apns.requests.first { $0.status == 200 }
 ///     try await apns.control(#"{"clock":"+25m"}"#)
 ///     try await apns.stop()
 package final class LocalAPNs: Sendable {
@@ -33,13 +33,14 @@ package final class LocalAPNs: Sendable {
 
     /// Makes missing keys and certificates, and starts to listen.
     ///
-    /// - Throws: ``StartError``.
+    /// - Throws: ``StartError``, or `SigningError` if the server's certificate cannot be made, for example because a
+    ///   host name has characters that are not ASCII.
     package static func start(_ configuration: Configuration) async throws -> LocalAPNs {
         let credentials = try Credentials(configuration)
         let tls = try Listener.tls(
             credentials, names: ["localhost", "127.0.0.1", "::1", configuration.host] + configuration.names)
         let reader = CertificateReader(authorities: [credentials.authority.certificate])
-        let journal = Journal(recordsMax: configuration.recordsMax, sink: configuration.onRecord)
+        let journal = Journal(recordsKept: configuration.recordsKept, sink: configuration.onRecord)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             let server = try await group.next().submit {
@@ -87,7 +88,7 @@ package final class LocalAPNs: Sendable {
 }
 
 extension LocalAPNs {
-    /// The kept records: all of them, or only the newest (see ``Configuration/recordsMax``).
+    /// The kept records: all of them, or only the newest (see ``Configuration/recordsKept``).
     package var records: [Record] { journal.records }
 
     /// The requests among the kept records.

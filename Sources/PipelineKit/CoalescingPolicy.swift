@@ -4,9 +4,9 @@ import Time
 /// Decides how long the coalesce stage holds a notification in case a newer one replaces it.
 ///
 /// The coalesce stage does the rest. It gives the same key to notifications that replace each other, keeps the newest,
-/// counts the others, and applies the maximum delay and each user's limit. So a policy answers one question, from its
-/// settings and the arrival alone. It has no state, reads no clock and no random source, and does no I/O.
-/// `PipelineTestKit`'s `PolicyCheck` tests this.
+/// lists all their changes, and applies the maximum delay and each user's limit. So a policy answers one question, from
+/// its settings and the arrival alone. It has no state, reads no clock and no random source, and does no I/O.
+/// `PipelineTestKit`'s `PolicyCheck` tests that the same matches always give the same output.
 ///
 /// A policy is registered under ``kind`` in a ``Registry``. A pipeline file names it with `policy:`.
 public protocol CoalescingPolicy: Sendable {
@@ -18,7 +18,8 @@ public protocol CoalescingPolicy: Sendable {
     /// Checks the settings.
     init(_ settings: Settings, times: CoalescingTimes) throws(SettingsError)
 
-    /// How long ``CoalescingArrival/lastLeft`` is remembered for a key; zero to remember nothing.
+    /// How long ``CoalescingArrival/lastLeft`` is remembered for a key; zero to remember nothing. More than ten
+    /// hours counts as ten hours.
     var memory: Duration { get }
 
     /// The time at which the arrival's notification leaves. A time that is not after the arrival means at once.
@@ -34,7 +35,7 @@ extension CoalescingPolicy {
 
 /// The times in the settings of the coalesce stage, which all policies share.
 public struct CoalescingTimes: Sendable, Hashable {
-    /// How long a notification may wait for a newer one.
+    /// How long a notification waits for a newer one, if the policy uses the window.
     public var window: Duration
     /// The longest wait of a notification, under any policy. It is at least as long as the window.
     public var maximumDelay: Duration
@@ -50,7 +51,7 @@ public struct CoalescingTimes: Sendable, Hashable {
 public struct CoalescingArrival: ~Escapable {
     /// A held notification of the same key, which the arrival will replace.
     public struct Held: Sendable, Hashable {
-        /// The arrival time of the first change that the held notification stands for.
+        /// When the first match of the held notification came, by the log's time.
         public var since: Instant
         /// When the held notification would leave without the arrival.
         public var due: Instant
@@ -67,7 +68,7 @@ public struct CoalescingArrival: ~Escapable {
 
     /// When the match came, by the log's time.
     public var now: Instant
-    /// The match as the upstream stage wrote it.
+    /// The match from the upstream stage, with all its members.
     public var match: JSONView
     /// Nil if no notification of the same key is held.
     public var held: Held?

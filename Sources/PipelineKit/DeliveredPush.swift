@@ -10,7 +10,7 @@ public struct DeliveredPush: ~Escapable {
     public var user: JSONView? { @_lifetime(copy self) get { json[.user] } }
     /// The name under which the user registered the device.
     public var device: JSONView? { @_lifetime(copy self) get { json[.device] } }
-    /// The device's token, as registered.
+    /// The device's token, in the form of ``Transport/address(_:)``; as registered if the setting `tokens` is `any`.
     public var token: JSONView? { @_lifetime(copy self) get { json[.token] } }
     /// The notification's ID, which is the same for all devices that get the notification.
     public var notificationID: JSONView? { @_lifetime(copy self) get { json[.notificationID] } }
@@ -46,7 +46,7 @@ public struct PushReader: ~Copyable {
     public init() {}
 
     /// - Returns: The result of `body`.
-    /// - Throws: If the line is not JSON.
+    /// - Throws: If the line is not JSON, is nested too deeply, or is too long.
     public mutating func read<Result>(
         _ delivery: Delivery, _ body: (DeliveredPush) -> Result
     ) throws(JSONError) -> Result {

@@ -5,7 +5,8 @@ import Time
 public struct Delivery: Sendable {
     /// The identity of a delivery within its log.
     public struct ID: Sendable, Hashable {
-        /// The sequence of the push in the pushes log.
+        /// The sequence of the push in the pushes log. A retirement notice has the sequence of the push whose answer
+        /// made the stage retire the device.
         public let push: UInt64
         /// The name under which the user registered the device.
         public let device: String
@@ -95,18 +96,21 @@ public struct Delivery: Sendable {
 
     /// The ID by which an answer names the delivery.
     public var id: ID { content.id }
-    /// The transport's name, as the device registered it.
+    /// The name of the transport that gets the delivery. For a push, the device registered with this transport.
     public var transport: String { content.transport }
-    /// The device's app, which is not a part of the line. Nil in a push that no stage made.
+    /// The device's app, which is not a part of the line. Nil in a delivery that was made without an app, for example
+    /// from a line in a file.
     public var app: App? { content.app }
-    /// A number that differs for each device of each user; 0 in a push that no stage made.
+    /// A hash that identifies the device among the devices of all users. It is 0 in a retirement notice, and in a
+    /// delivery that was made with a public initializer.
     package var destination: UInt64 { content.destination }
     /// The beginning of the line, with the values of this device.
     public var head: [UInt8] { content.head }
-    /// The remaining line, in memory that all devices of the push share.
+    /// The remaining line. Devices of the push that get the same payload can share its memory.
     public var rest: [UInt8] { content.rest }
-    /// The whole payload, before parts were left out; nil if no part was left out. ``line`` does not contain this
-    /// payload. All devices of the push share the payload's memory.
+    /// The whole payload, before parts were left out. ``line`` does not contain this payload. All devices of the push
+    /// share the payload's memory. Nil if no part was left out, or if the whole payload is too long to be kept. Also
+    /// nil if the push is handed out after it waited in the deliver stage, for example for a retry.
     public var unpruned: [UInt8]? { content.unpruned }
 
     /// - Parameters:
@@ -130,7 +134,7 @@ public struct Delivery: Sendable {
         self.init(id: id, transport: transport, head: line, rest: [])
     }
 
-    /// The push as one JSON object, without a line feed. Each access builds the line again.
+    /// The push or the notice as one JSON object, without a line feed. Each access builds the line again.
     public var line: [UInt8] { head + rest }
 
     /// The length of ``line``.

@@ -1,4 +1,5 @@
-/// The wait before another attempt. Each wait is twice as long as the previous one, up to a limit.
+/// The wait before another attempt. Each wait is twice as long as the previous one, up to a limit. The wait is then
+/// multiplied by a factor, so it can exceed the limit.
 package struct DoublingWait: Hashable, Sendable {
     private let first: Duration
     private let most: Duration

@@ -42,13 +42,13 @@ public struct EndingCertificate: Hashable, Sendable {
         }
     }
 
-    /// A sentence for the operator, without a full stop and without the app's name.
+    /// A sentence for the operator, without a full stop.
     package var text: String {
         if hasExpired { return "the certificate \(path) expired on \(end): \(consequence)" }
         return "the certificate \(path) expires on \(end), \(Self.words(days))"
     }
 
-    /// ``text`` with the app's name.
+    /// ``text`` after the app's name and a colon; only ``text`` if the certificate belongs to no app.
     package var textWithApp: String { app.map { "\($0): \(text)" } ?? text }
 }
 

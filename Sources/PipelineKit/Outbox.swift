@@ -16,14 +16,14 @@ public struct Outbox: ~Copyable {
     package private(set) var operatorLines: [String] = []
     /// The size of the lines of ``deliveries``, in bytes.
     package private(set) var deliveryBytes = 0
-    /// The size of events after which a part is full.
-    package var partBytesMax = Outbox.partBytes
+    /// A part is full when its events have at least this many bytes.
+    package var fullPartBytes = Outbox.partBytes
     private var partStart = 0
     /// The end offsets of the first events, as far as ``withEvent(_:_:)`` has needed them.
     private var ends: [Int] = []
 
-    /// The usual value of ``partBytesMax``: so large that a batch costs little, and so small that the next stage begins
-    /// soon.
+    /// The usual value of ``fullPartBytes``: so large that a batch costs little, and so small that the next stage
+    /// begins soon.
     package static let partBytes = 256 << 10
 
     package struct Rejected {
@@ -103,7 +103,7 @@ public struct Outbox: ~Copyable {
 
     /// Whether a stage should stop writing and continue in another part: see ``PartwiseStage/isUnfinished``.
     @inline(__always)
-    public var isFull: Bool { events.count - partStart >= partBytesMax }
+    public var isFull: Bool { events.count - partStart >= fullPartBytes }
 
     /// Begins a part. The host calls this before it calls the stage.
     @inline(__always)

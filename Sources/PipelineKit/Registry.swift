@@ -45,10 +45,10 @@ extension Registry {
         return registry
     }
 
-    /// Which of Belfry's logs a kind of stage reads; nil for any log or an unknown kind.
+    /// Which of Belfry's logs a kind of stage reads; nil if the kind can read any log, or is unknown.
     package func log(readBy kind: String) -> LogKind? { inputs[kind] }
 
-    /// Which of Belfry's logs a kind of stage writes; nil for another log or an unknown kind.
+    /// Which of Belfry's logs a kind of stage writes; nil if the kind writes another log, or is unknown.
     package func log(writtenBy kind: String) -> LogKind? { outputs[kind] }
 
     /// The kind of stage that writes a log. If several kinds write the log, the first by name; nil if no kind writes it.

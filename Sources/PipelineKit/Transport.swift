@@ -10,12 +10,14 @@ import Time
 public protocol Transport: Sendable {
     associatedtype Settings: PluginSettings
 
-    /// The transport's name in pipeline files, after `use:`.
+    /// The name of this kind of transport in pipeline files, after `use:`.
     static var kind: String { get }
 
-    /// The form of a device's token that the transport sends and compares; by default the registered text.
+    /// The form of a device's token that the deliver stage compares and the transport sends; by default the registered
+    /// text.
     ///
-    /// Must be pure, as a stage is. The deliver stage calls this for every registration, also during a rebuild.
+    /// Must be pure, as a stage is. The deliver stage calls this for every registration with the transport, also during
+    /// a rebuild, unless its setting `tokens` is `any`.
     ///
     /// - Throws: Why the token is invalid. The stage then rejects the registration.
     static func address(_ token: String) throws(Rejection) -> String
@@ -37,8 +39,9 @@ public protocol Transport: Sendable {
     /// pushes are handed out again.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
-    /// The most pushes in flight. The next push comes only when the answer to one of these pushes is in the log. So
-    /// after a crash, at most this number of pushes can be sent twice.
+    /// The most pushes in flight. The next push comes only when the answer to one of these pushes is in the log. A push
+    /// that is ``TransportAnswer/isUnderWay`` after an answer does not count. So after a crash, at most this number of
+    /// pushes and the pushes under way can be sent twice.
     ///
     /// Called at any time, from any thread; a value below 1 counts as 1. By default the number is not limited, but a
     /// batch has at most about a megabyte.
@@ -98,11 +101,11 @@ extension ContinuousTransport {
     }
 }
 
-/// Which channel the pushes of an app use, and how many of them may be in flight.
+/// The channel that the pushes of an app use, and how many pushes may be in flight in this channel.
 public struct TransportRoom: Sendable, Hashable {
     /// Apps with the same channel share its room.
     public var channel: Int
-    /// The most pushes in flight. Below 1 counts as 1.
+    /// The most pushes in flight in the channel, of all its apps together. Below 1 counts as 1.
     public var pushesMax: Int
     /// The most pushes in flight to one device. A push that is under way counts until its last answer. Below 1 counts
     /// as 1.
@@ -186,11 +189,11 @@ public final class SharedResources: Sendable {
 
 /// A transport in a pipeline file: its name for devices, its plugin and its settings.
 public struct TransportBinding: Sendable {
-    /// The name that devices register for.
+    /// The name that devices register for, or the name of the transport that gets notices about retired devices.
     public var name: String
     /// The ``Transport/kind`` of the plugin.
     public var kind: String
-    /// The plugin's own settings, from the same mapping.
+    /// The plugin's own settings: the other keys of the transport's mapping in the pipeline file.
     public var settings: SettingsReader
 
     /// Made by a stage that reads transports from its settings.
@@ -255,9 +258,9 @@ public struct TransportAnswer: Sendable, Hashable {
     public var status: Int?
     /// The provider's reason, verbatim.
     public var reason: String?
-    /// How often the transport sent the push. Attempts after an earlier hand-out of the push do not count.
+    /// How often the transport sent the push, without the attempts that an earlier answer has counted.
     public var attempts: Int
-    /// When a deferred push is handed out again.
+    /// When a deferred push should be handed out again; nil if the stage may choose the time.
     public var until: Instant?
     /// When the provider says the address became invalid.
     public var since: Instant?

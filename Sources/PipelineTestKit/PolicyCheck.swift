@@ -18,8 +18,8 @@ public struct PolicyCheck: Sendable {
     private static let matchCount = 200
 
     /// - Parameters:
-    ///   - settings: The settings of the coalesce stage, as in a pipeline file.
-    ///   - registry: The plugins to which the policy is added.
+    ///   - settings: The settings of the coalesce stage, as in a pipeline file. They name the policy that is checked.
+    ///   - registry: The other plugins. If one of them is a policy of the same kind, the given policy is not used.
     /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<P: CoalescingPolicy>(_ policy: P.Type, settings: String, registry: Registry) throws {
         self.settings = try SettingsReader(text: settings, file: "settings").decode(CoalesceSettings.self)
@@ -122,8 +122,7 @@ extension PolicyCheck {
     }
 }
 
-/// Random matches for a few users. Each match is for a change of its own. It is silent or has one of a few collapse
-/// IDs.
+/// Random matches for two users. Each match is for a change of its own. It is silent or has one of three collapse IDs.
 private struct MatchStream {
     private(set) var matches: [(time: Instant, line: String)] = []
 

@@ -29,7 +29,8 @@ public final class TestPipeline: Sendable {
     ///
     /// - Parameters:
     ///   - now: The first time of the manual clock.
-    ///   - registry: The stages and transports. `BelfryTestKit` has the same function with Belfry's own registry.
+    ///   - registry: The stages, transports and policies. `BelfryTestKit` has the same function with Belfry's own
+    ///     registry.
     public static func start(
         pipelineFile path: String, at now: Instant = .testStart, registry: Registry
     ) async throws -> TestPipeline {
@@ -74,7 +75,8 @@ public final class TestPipeline: Sendable {
 
     /// Sends ingest commands, one JSON object each, and waits for the answer.
     ///
-    /// - Returns: How many commands were accepted, the saved subscriptions, and each refused command with its reason.
+    /// - Returns: How many commands were accepted, the saved subscriptions, and up to 1,000 refused commands with their
+    ///   reasons.
     @discardableResult
     public func send(_ commands: String...) async throws -> Admission { try await send(commands) }
 
@@ -85,8 +87,8 @@ public final class TestPipeline: Sendable {
     /// The time of the manual clock.
     public var now: Instant { clock.withLock { $0.now } }
 
-    /// Advances the clock, wakes the stages for every deadline up to the new time, and waits until every stage has
-    /// finished.
+    /// Advances the clock, wakes the stages for every deadline up to the new time, and waits until everything has
+    /// passed through every stage.
     public func advance(by duration: Duration) async throws {
         try await moveClock(to: now.advanced(by: duration))
     }
@@ -96,6 +98,8 @@ public final class TestPipeline: Sendable {
     /// - Throws: A stage's error, if the stage has failed.
     public func settle() async throws { try await moveClock(to: now) }
 
+    /// Sends a mark with the time. Each stage passes the mark on after all earlier input. So when a stage reports the
+    /// mark, it has handled everything that was sent before.
     private func moveClock(to time: Instant) async throws {
         let mark = clock.withLock { clock in
             clock.now = max(clock.now, time)
@@ -109,7 +113,7 @@ public final class TestPipeline: Sendable {
         throw TestPipelineError.ended
     }
 
-    /// Every push so far, in order, as the JSON line that a transport gets.
+    /// Every push so far, once for each of its devices, in order, as the JSON line that a transport gets.
     public var pushes: [String] { collector.pushes }
 
     /// Waits for the next push that has not been awaited yet.
@@ -126,8 +130,8 @@ public final class TestPipeline: Sendable {
         return events
     }
 
-    /// The events of the last stage's log so far: the outcomes, one for each push and device, and the other events that
-    /// deliver writes, such as attempts.
+    /// The events of the last stage's log so far. From deliver, these are the outcomes: one for each push and device.
+    /// No push is tried again, because every push is accepted at once.
     public func outcomes() throws -> [String] { try events(of: pipeline.last.plan.stage) }
 
     /// Stops every stage. The logs are removed when this object is freed.
@@ -190,6 +194,6 @@ public struct Admission: Sendable, Hashable {
     public internal(set) var accepted = 0
     /// The saved subscriptions, one for each accepted `subscription.save`.
     public internal(set) var saved: [Saved] = []
-    /// The refused commands, in order.
+    /// The refused commands, in order, but only the first 1,000 of them.
     public internal(set) var refusals: [Refusal] = []
 }

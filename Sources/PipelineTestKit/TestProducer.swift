@@ -116,7 +116,8 @@ final class ProducerLoop {
 
     func run() throws {
         producer.onAnswer = { [unowned self] in receive($0) }
-        // The door is in this process, so only a hanging machine can exceed this long timeout.
+        // The door is in this process. It stays silent this long only if the machine hangs or a stage failed at its
+        // start.
         _ = try producer.greet(timeout: .seconds(600))
         while true {
             for order in orders.takeAll() {

@@ -118,7 +118,7 @@ extension Clause {
         guard let fields else { return false }
         for (_, field) in fields.members {
             if Clause.isText(field["type"]) { look(&search, in: FieldView(field: field)) }
-            if search.isDone { return true }
+            if search.hasSucceeded { return true }
         }
         return false
     }
@@ -130,7 +130,7 @@ extension Clause {
 
     private func containsWords(_ view: FieldView) -> Bool? {
         var search = WordSearch(values, all: comparator == .containsAllWords)
-        return look(&search, in: view) ? search.isDone : nil
+        return look(&search, in: view) ? search.hasSucceeded : nil
     }
 
     /// - Returns: Whether the field is a string, a list with a string, or an empty list.

@@ -23,8 +23,8 @@ package struct Clause: Sendable, Hashable {
     /// The values that the field is compared with. Only `isIn`, `every(.isIn)`, `listContainsAny`, `listContainsAll`
     /// and searches for words may have several values. Strings are in lower case if `foldsCase` is true.
     package let values: [FieldValue]
-    /// Whether strings are compared ignoring case. Always false if no value is a string, for tests of a beginning, and
-    /// for searches for words.
+    /// Whether strings are compared ignoring case. Always false if no value is a string, for `beginsWith`,
+    /// `every(.beginsWith)` and `listMemberBeginsWith`, and for searches for words.
     package let foldsCase: Bool
     /// Whether the result of the comparison is negated. Never true for `lessThan`, `lessThanOrEquals`, `greaterThan`
     /// and `greaterThanOrEquals`, because the opposite comparator takes their place.

@@ -14,7 +14,7 @@ package enum FieldView {
     case reference(JSONValue)
     /// A JSON array.
     case list(JSONValue)
-    /// A location or an asset. The value is a JSON object.
+    /// A location, an asset, or another JSON object that is not a reference.
     case object(JSONValue)
     /// The field is missing, or CloudKit has no type for its value.
     case nothing

@@ -1,6 +1,6 @@
 import JSON
 
-/// Why a predicate is rejected, and what to write instead.
+/// Why a predicate is rejected, and often what to write instead.
 package struct PredicateError: Error, Hashable, Sendable {
     /// A stable word for programs: `predicate.syntax`, `predicate.unsupported`, `predicate.type`,
     /// `predicate.missing`, `predicate.unknown_key`, `predicate.arguments`, `predicate.limit`.
@@ -11,7 +11,7 @@ package struct PredicateError: Error, Hashable, Sendable {
     /// The byte offset in a predicate's text, from 0. For an argument, the offset of its placeholder. Nil for other
     /// mistakes, such as a mistake in `filterBy`.
     package var offset: Int?
-    /// A sentence that says what is wrong and what to write instead.
+    /// Says what is wrong, and often what to write instead.
     package var reason: String
 
     package init(code: String, path: String = "", offset: Int? = nil, reason: String) {
@@ -32,8 +32,8 @@ package struct PredicateError: Error, Hashable, Sendable {
         return "\(before)\(after)\n\(String(repeating: " ", count: before.unicodeScalars.count))^"
     }
 
-    /// Replaces control characters by spaces, so that each scalar has one column. Drops the last bytes of a scalar that
-    /// is cut at the start.
+    /// Replaces each ASCII control character by a space. Otherwise the caret would be in the wrong column, for example
+    /// after a tab. If the bytes begin inside a scalar, the rest of this scalar is dropped.
     private static func visible(_ bytes: ArraySlice<UInt8>) -> String {
         let whole = bytes.drop { $0 & 0xC0 == 0x80 }
         return String(decoding: whole.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)

@@ -24,7 +24,7 @@ package struct PredicateReader: Sendable {
     /// record. Null counts as missing.
     ///
     /// - Parameter warns: Whether to look for contradictions, which takes time.
-    /// - Throws: The first mistake, with its path in the query or its offset in `predicate`.
+    /// - Throws: The first mistake, with its path in the query, its byte offset in `predicate`, or both.
     package func read(query: JSONValue, warns: Bool = true) throws(PredicateError) -> Reading {
         let (text, filterBy, arguments) = (query.given("predicate"), query.given("filterBy"), query.given("arguments"))
         guard let text else {
@@ -49,8 +49,9 @@ package struct PredicateReader: Sendable {
 
     /// Reads the text of an `NSPredicate`.
     ///
-    /// - Parameter arguments: A JSON array with a value for each `%@` and `%K`, in order: scalars, lists of them, or
-    ///   `{"value":…,"type":…}`.
+    /// - Parameter arguments: A JSON array with one argument for each `%@` and `%K`, in order. For `%K` it is a field's
+    ///   name. For `%@` it is a field's value, such as `3`, `["a","b"]` or `{"latitude":52.5,"longitude":13.4}`, or a
+    ///   field dictionary, `{"value":…,"type":…}`.
     /// - Throws: The first mistake. It has a byte offset in the text, a path such as `arguments[0]`, or both.
     package func read(
         text: String, arguments: JSONValue? = nil, warns: Bool = true
@@ -66,9 +67,8 @@ package struct PredicateReader: Sendable {
             PredicateWarning.Position(path: "predicate", offset: clause.map { places.clauses[$0] } ?? places.never ?? 0)
         }
         guard let never = places.never, condition != .never else { return found }
-        // The part that is never true must be a side of an OR here. Anywhere else, it would make the whole condition
-        // constant.
-        return found + [.neverSide("FALSEPREDICATE", at: .init(path: "predicate", offset: never))]
+        // The part that is never true is in a side of an OR. Otherwise the whole condition would be `never`.
+        return found + [.neverSide(PredicateWarning.falsePart, at: .init(path: "predicate", offset: never))]
     }
 
     /// Reads `filterBy` of a CloudKit Web Services query.

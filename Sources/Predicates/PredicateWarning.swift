@@ -14,7 +14,7 @@ package struct PredicateWarning: Sendable, Hashable {
 
     /// A stable word for programs: `predicate.never` for a predicate that can never be true, `predicate.never_side` for
     /// a side of an OR that can never be true, `predicate.only_empty` for a comparison that only an empty list
-    /// satisfies.
+    /// satisfies, alone or together with other comparisons.
     package var code: String
     package var position: Position
     /// A sentence that describes the contradiction.
@@ -26,6 +26,9 @@ package struct PredicateWarning: Sendable, Hashable {
 }
 
 extension PredicateWarning {
+    /// The reason for `FALSEPREDICATE`, `NOT TRUEPREDICATE` and `distance < 0`.
+    static let falsePart = "a part of it is false for every record"
+
     static func never(_ reason: String, at position: Position) -> PredicateWarning {
         PredicateWarning(
             code: "predicate.never", position: position, reason: "the predicate can never be true: \(reason)")

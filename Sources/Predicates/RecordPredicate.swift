@@ -82,7 +82,7 @@ package enum PredicateLimits {
     package static let clausesMax = 10_000
     /// The most values in one list, for example after `IN`.
     package static let valuesMax = 1_000
-    /// The most different words in one search.
+    /// The maximum number of distinct words in one search.
     package static let wordsMax = 100
     /// The deepest nesting of parentheses.
     package static let depthMax = 128

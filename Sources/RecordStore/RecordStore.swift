@@ -5,10 +5,10 @@ import Time
 
 /// The records, zones, subscriptions and devices that a changes log describes, in an SQLite file (WAL).
 ///
-/// The file is a projection: all of it can be made again from the log. One ``RecordWriter`` applies the log's events.
-/// Any number of threads read. Each read sees one state of the store, between two calls of the writer. A read for a
-/// client names the database, or the user of a container, whose rows it reads. No other parameter leads to the rows of
-/// another database or user.
+/// The file is a projection: all of it can be made again from the log, as long as the log has its first event. One
+/// ``RecordWriter`` applies the log's events. Any number of threads read. Each read sees one state of the store,
+/// between two calls of the writer. A read for a client names the database, or the user of a container, whose rows it
+/// reads. No other parameter leads to the rows of another database or user.
 package final class RecordStore: Sendable {
     package let path: String
     package let log: LogIdentity
@@ -103,14 +103,15 @@ extension RecordStore {
     ///
     /// - Parameters:
     ///   - path: The store's file.
-    ///   - target: A path at which no file exists. An error leaves no file at this path. It may leave a partial copy
-    ///     beside it, which the next copy removes.
+    ///   - target: A path at which no file exists. If copying fails, no file is made at this path. A partial copy may
+    ///     stay beside it, which the next copy to the same path removes.
+    /// - Throws: ``RecordStoreError``, also if a file exists at `target`.
     package static func copy(_ path: String, to target: String) throws(RecordStoreError) {
         let part = target + ".part"
         do {
             guard !FileManager.default.fileExists(atPath: target) else { throw POSIXError(.EEXIST) }
             try StoreFiles.remove(part)
-            // SQLite accepts an empty file like a missing file, and does not change its mode.
+            // SQLite accepts an empty file like a missing file, and does not change its permissions.
             try StoreFiles.prepare(part)
             var configuration = Configuration()
             configuration.readonly = true

@@ -16,7 +16,7 @@ package enum RecordStoreError: Error, Hashable, Sendable {
     /// Another process uses the store: a gateway, or a command that makes the store again. `process` is the ID of the
     /// other process; nil if it is not known.
     case inUse(folder: String, process: Int32?)
-    /// SQLite cannot read or write the file: the disk is full, the file is locked, …
+    /// A file of the store cannot be made, read or written: the disk is full, the file is locked, …
     case unusable(path: String, reason: String)
 
     /// Whether the store has to be made again from its log.

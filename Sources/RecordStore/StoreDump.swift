@@ -5,8 +5,8 @@ import Time
 
 extension RecordStore {
     /// Writes the content of the store in a fixed order, a row on each line. Two stores of one log at one position have
-    /// equal lines, however they were made, if both may forget the same deletions (``RecordWriter/forget(before:)``).
-    /// Indexes, and rows that no read can find, are left out.
+    /// equal lines, however they were made, if both have applied the log from its first event and may forget the same
+    /// deletions (``RecordWriter/forget(before:)``). Indexes, and rows that no read can find, are left out.
     package func dump(_ line: (String) throws -> Void) throws(RecordStoreError) {
         try read { db in
             let applied = try Applied(db)

@@ -5,7 +5,8 @@ import Glibc
 package final class StoreLock: Sendable {
     private let descriptor: CInt
 
-    /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while another process has the lock.
+    /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while another process, or another object of this process,
+    ///   has the lock; ``RecordStoreError/unusable(path:reason:)`` if the lock's file cannot be opened or written.
     package init(folder: String) throws(RecordStoreError) {
         let path = "\(folder)/store.lock"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

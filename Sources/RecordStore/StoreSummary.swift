@@ -11,7 +11,7 @@ package struct StoreSummary: Hashable, Sendable {
         /// The zone's database, such as `private _alice`.
         package let database: String
         package let zone: String
-        /// The approximate share of the records that are in the index, from 0 to 1.
+        /// The share of the zone's records of this type that the index covers, from 0 to 1. It is approximate.
         package let share: Double
         package var isComplete: Bool { share == 1 }
     }
@@ -23,14 +23,14 @@ package struct StoreSummary: Hashable, Sendable {
     package let applied: UInt64
     /// The number of records that are not deleted.
     package let records: Int
-    /// The number of zones that are not deleted.
+    /// The number of zones that are not deleted. A default zone counts after its first record was saved.
     package let zones: Int
     /// The size of the store's file, without the files that SQLite keeps beside it.
     package let bytes: UInt64
     /// The indexes of zones that are not deleted, in the order in which the gateway added them.
     package let indexes: [Index]
 
-    /// - Throws: ``RecordStoreError`` if the file is not an intact store of this version.
+    /// - Throws: ``RecordStoreError`` if the file cannot be read or is not a store of this version.
     package init(path: String) throws(RecordStoreError) {
         do {
             var configuration = Configuration()

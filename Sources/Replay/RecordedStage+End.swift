@@ -2,8 +2,8 @@ import EventLog
 import Foundation
 
 extension RecordedStage {
-    /// Checks that the log's last segments are not missing. Without them, the log looks as if its stage had stopped earlier,
-    /// so only the files beside the log can prove the loss.
+    /// Checks that the log's last segments are not missing. Without them, the log looks as if its stage had stopped
+    /// earlier, so only the files beside the log can prove the loss.
     ///
     /// - Throws: ``ReplayError/lost(log:last:path:)`` when a file beside the log proves that there were more events.
     func checkEnd() throws {

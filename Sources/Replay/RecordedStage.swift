@@ -15,8 +15,8 @@ package struct RecordedStage: Sendable {
     package var name: String { stage.name }
     package var isSource: Bool { upstream == nil }
 
-    /// The identity of the upstream log, which the stage noted when it first read this log. Nil if the stage has
-    /// not read the log yet.
+    /// The identity of the upstream log, which the stage noted when it first read this log. Nil for a source, or if the
+    /// stage has not read the log yet.
     package let notedUpstream: LogIdentity?
 
     /// The input events that the host set aside because the stage crashed on them, in log order.

@@ -1,6 +1,6 @@
 /// Why logs cannot be replayed.
 package enum ReplayError: Error, Hashable, Sendable {
-    /// A text does not have the form in which Belfry writes it.
+    /// In the program that runs one stage for a replay: the settings that the replay sent are not a JSON object.
     case unreadable(String, String)
     /// A snapshot that the replay was about to restore is gone.
     case snapshotDeleted(log: String, at: UInt64)
@@ -40,8 +40,8 @@ extension ReplayError: CustomStringConvertible {
                 + "or have the stage take snapshots (log: { snapshotBytes: ... } in the pipeline file) before more "
                 + "segments are dropped"
         case .lost(let log, let last, let path):
-            "\(log) has lost its events after \(last): \(path) belongs to a later event; put the segments back, or "
-                + "remove that file to replay the events that are left"
+            "\(log) has lost its events after \(last): \(path) shows that there were more; put the segments back, "
+                + "or remove that file to replay the events that are left"
         case .dropped(let log, let first): "every event of the range is gone: \(log) begins at \(first)"
         case .beyond(let reason): reason
         case .backwards(let from, let until): "the range begins at \(from) but ends at \(until), which is earlier"

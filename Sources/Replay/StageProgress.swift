@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Counts the events and bytes that the replay of one stage has read. Other threads read the counters, and may cancel
-/// the replay.
+/// Counts the input events and the bytes that the replay of one stage, or a what-if, has read. Other threads read the
+/// counters. They may also cancel the replay of a stage, but not a what-if.
 package final class StageProgress: Sendable {
     package let stage: String
-    /// The size of the stage's input and of its own log.
+    /// The size of the stage's input and of its own log; for a what-if, the size of the source's log.
     package let bytesTotal: UInt64
     private let eventCount = Atomic<UInt64>(0)
     private let byteCount = Atomic<UInt64>(0)

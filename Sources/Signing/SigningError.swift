@@ -4,7 +4,7 @@ import COpenSSL
 package enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The input is malformed or unsupported.
     case unreadable(reason: String)
-    /// A libcrypto call failed: out of memory or randomness, or an unacceptable value.
+    /// A libcrypto call failed: memory or randomness ran out, or libcrypto did not accept the input.
     case libcrypto(reason: String)
 
     package var description: String {
@@ -14,9 +14,10 @@ package enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The error of the libcrypto call that has just failed; "no reason given" if the error queue is empty.
+    /// The error of the libcrypto call that has just failed; "no reason given" if libcrypto gives no reason.
     ///
-    /// Empties libcrypto's error queue of this thread, because other TLS code reads the same queue (SSL_get_error(3)).
+    /// Empties libcrypto's error queue of this thread, because TLS code on the thread uses the same
+    /// queue (SSL_get_error(3)).
     static func last() -> SigningError {
         defer { ERR_clear_error() }
         let reason = ERR_reason_error_string(ERR_get_error()).map { String(cString: $0) }

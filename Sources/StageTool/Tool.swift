@@ -3,9 +3,10 @@ import Glibc
 import PipelineKit
 import PipelineRuntime
 
-/// Runs the programs of Belfry. Each program's `main.swift` calls one of these functions.
+/// Runs the programs of Belfry. Each program's `main.swift` calls a function of `Tool`, here or in an extension in
+/// another module.
 package enum Tool {
-    /// `belfry-ingest`, the program of a source.
+    /// `belfry-ingest`, the program of the source stage, which has no upstream.
     package static func source<Kind: StageKind>(_ kind: Kind.Type) async -> Never {
         await run(IngestProgram<Kind>.self)
     }

@@ -36,8 +36,8 @@ public struct Instant: Hashable, Comparable, Sendable {
         return Instant(microseconds: min(max(moved, Instant.epoch.microseconds), Instant.distantFuture.microseconds))
     }
 
-    /// The time of the machine's clock. The clock may go back, so a log's writer uses the time of the log's last
-    /// batch if that time is later.
+    /// The time of the machine's clock. This clock may go back or jump ahead. A host therefore takes the time of its
+    /// log from `LogTime`.
     package static func wall() -> Instant {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -48,7 +48,8 @@ package final class Gateway: Sendable {
     /// - Parameters:
     ///   - path: The pipeline file, for messages.
     ///   - say: Writes a message for the operator.
-    /// - Throws: `PipelineFileError` if the file has no valid settings of a gateway.
+    /// - Throws: `PipelineFileError` if the file has no valid settings of a gateway; `SettingsError` for a mistake in
+    ///   the settings of the source stage. Another error if the process has no file descriptors left.
     package init(of file: PipelineFile, path: String, say: @escaping @Sendable (String) -> Void) throws {
         settings = try GatewaySettings(of: file, path: path)
         (self.path, self.file, self.say) = (path, file, say)
@@ -106,16 +107,18 @@ package final class Gateway: Sendable {
         }
     }
 
-    /// Reads the certificate that a changed pipeline file names. Clients that connect later get this certificate.
+    /// Reads the certificate from the files that the pipeline file now names: other files than before, or the same
+    /// files with a renewed certificate. Clients that connect later get this certificate.
     ///
-    /// - Throws: `PipelineFileError` if the settings of the gateway have mistakes, or if the file changes the data
-    ///   folder, or any setting of the gateway except the certificate.
+    /// - Throws: `PipelineFileError` if the settings of the gateway have mistakes or the certificate cannot be used, or
+    ///   if the file changes the data folder, or any setting of the gateway except the paths of the certificate and its
+    ///   key.
     package func reload(_ file: PipelineFile) throws(PipelineFileError) {
         let next = try GatewaySettings(of: file, path: path)
         guard next.isEqualExceptCertificate(to: settings), file.data == self.file.data else {
             throw PipelineFileError([
                 SettingsError(
-                    file: path, keyPath: "api", reason: "the settings of the gateway changed",
+                    file: path, keyPath: "api", reason: "the settings of the gateway or the data folder changed",
                     hint: "restart belfry up to use them")
             ])
         }

@@ -2,8 +2,8 @@ import Dispatch
 import RecordStore
 import Synchronization
 
-/// Threads for work that may take long: queries that look at all records of a type, and the files of assets. Swift's
-/// tasks share only as many threads as the machine has cores, where a long request would delay all others.
+/// Threads for work that may take long: queries, reads of changes, and the files of assets. Swift's tasks share only as
+/// many threads as the machine has cores. On those threads, a few long requests would delay all other requests.
 final class ReadThreads: TaskExecutor {
     /// One reader of the store stays free for requests that take little time.
     static let count = RecordStore.readersMax - 1

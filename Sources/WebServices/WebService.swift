@@ -12,7 +12,7 @@ final class WebService: Sendable {
     private let access: AccessControl
     private let barrier: ReadBarrier
     private let reads: ReadThreads
-    let ids = RequestIDSource()
+    let ids = IDSource()
     let assets: AssetFolder
     let tickets: AssetTickets
     /// Nil if the settings name no courier.
@@ -50,8 +50,8 @@ final class WebService: Sendable {
         let path = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
         if path.service == .auth { return try signIn(request, path) }
         let operation = try Operation(path, method: request.method)
-        // Only a safeguard: without keys, the gateway does not start at an address that other machines reach. If its
-        // key file is removed later, it refuses every request.
+        // Only a safeguard: without keys, the gateway does not start at an address that other machines reach. If the
+        // key file is removed later, `access` is not open: it refuses every caller.
         guard settings.address.isLoopback || !access.isOpen else {
             throw ServiceError(.accessDenied, "the gateway has no keys; make one with `belfry key create`")
         }
@@ -71,8 +71,9 @@ final class WebService: Sendable {
     private func answer(
         _ operation: Operation, _ request: ServiceRequest, _ session: Session
     ) async throws(ServiceError) -> ServiceAnswer {
-        // Writes that make events need no barrier: they are answered when these events are in the store. The marks of
-        // notifications make no event, and need the user's devices.
+        // A write that makes events needs no barrier: it is answered when these events are in the store.
+        // `assets/upload` does not read the store. `notifications/read` makes no event, but reads the user's devices
+        // from the store.
         if !operation.writes || operation == .notificationsRead { try await waitForStore() }
         // Operations that allow GET do not read the body, so it is checked here. The others check it when they read it.
         if operation.methods.contains("GET") { try RequestBody.check(request.body) }
@@ -114,7 +115,7 @@ final class WebService: Sendable {
     }
 
     private func signIn(_ request: ServiceRequest, _ path: WebServicesPath) throws(ServiceError) -> ServiceAnswer {
-        guard path.action == "signin" else { throw Operation.unknown }
+        guard path.action == "signin" else { throw Operation.notFoundError }
         guard request.method == "POST" else { throw .wrongMethod(allowed: ["POST"]) }
         var body = RequestBody()
         let (assertion, keeps) = try body.read(request.body) { json throws(ServiceError) in
@@ -136,8 +137,8 @@ final class WebService: Sendable {
 struct Session: Sendable {
     let caller: Caller
     let database: DatabaseScope
-    /// The device that the client names with `clientId`; nil if it names no device. The device gets no push for its own
-    /// changes.
+    /// The device that the client names with `clientId` in the query; nil if it names no device. The device gets no
+    /// push for its own changes.
     let device: String?
 
     init(_ caller: Caller, _ request: ServiceRequest) {
@@ -159,8 +160,8 @@ struct Session: Sendable {
             user: try ServiceError.ofAccess { () throws(AccessError) in try caller.requireUser() })
     }
 
-    /// Makes the lines of a write.
-    func lineMaker(_ ids: RequestIDSource) throws(ServiceError) -> LineMaker {
+    /// The ``LineMaker`` for the lines of a write. A write needs a user.
+    func lineMaker(_ ids: IDSource) throws(ServiceError) -> LineMaker {
         let user = try account().user
         return LineMaker(
             database: CommandDatabase(
@@ -189,12 +190,12 @@ extension AccessRequest {
 }
 
 extension Operation {
-    static let unknown = ServiceError(.notFound, "could not find handler for endpoint")
+    static let notFoundError = ServiceError(.notFound, "could not find handler for endpoint")
 
     /// - Throws: `NOT_FOUND` or `BAD_REQUEST`, in CloudKit's words where they are known.
     init(_ path: WebServicesPath, method: String) throws(ServiceError) {
         guard let operation = Operation(rawValue: path.action), path.service == .database || operation.isOfDevice
-        else { throw Self.unknown }
+        else { throw Self.notFoundError }
         if let database = path.database, !operation.databases.contains(database) {
             throw .bad("endpoint not applicable in the database type '\(database.word)db'")
         }

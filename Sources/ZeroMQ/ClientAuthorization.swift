@@ -6,7 +6,8 @@ package struct RefusedClient: Hashable, Sendable {
     /// The server's domain: see ``ZMQSocket/useCurveServer(secretKey:authorization:domain:)``.
     package let domain: String
     package let key: CurvePublicKey
-    /// The client's IP address; empty if the transport has no addresses.
+    /// The client's IP address. For a client that connected over `ipc`: `localhost:`, then the user ID, group ID and
+    /// process ID of the client's process, as in `localhost:0:0:4711`. Empty if libzmq knows no address.
     package let address: String
 }
 

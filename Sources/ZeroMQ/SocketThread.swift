@@ -1,7 +1,7 @@
 import CZeroMQ
 import Glibc
 
-/// Runs code that blocks in libzmq on threads of its own, away from Swift's cooperative pool.
+/// Runs code that blocks, for example in libzmq, on threads of its own, away from Swift's cooperative pool.
 package enum SocketThread {
     static let stackBytes = 8 << 20
 

@@ -38,8 +38,8 @@ package final class WakeSignal: Sendable {
     /// Clears all signals so far.
     package func clear() {
         drain()
-        // This exchange must come last. A signal before it finds `isPending` set and writes no byte, because this
-        // wake-up covers the signal.
+        // This exchange must come last. If it came first, `drain()` could read the byte of a signal that came after the
+        // exchange. Then `isPending` would stay set, and later signals would write no byte.
         _ = isPending.exchange(false, ordering: .acquiringAndReleasing)
     }
 

@@ -59,5 +59,5 @@ import Synchronization
     }
 }
 
-// `init` gives libzmq twice this number and 256 more. libzmq's own limit is 65535 (ZMQ_SOCKET_LIMIT).
+// `init` gives libzmq twice the limit of the context, and 256 more. libzmq's own limit is 65535 (ZMQ_SOCKET_LIMIT).
 private let maxSocketsLimit = 32_000

@@ -40,8 +40,10 @@ extension ZMQError: CustomStringConvertible {
 
     private func addressHint(_ endpoint: String) -> String? {
         switch code {
-        case EADDRINUSE:
+        case EADDRINUSE where endpoint.hasPrefix("tcp://"):
             "port in use: another process is bound to \(endpoint); stop it or choose another `bind`"
+        case EADDRINUSE:
+            "address in use: another socket is bound to \(endpoint); close it or choose another endpoint"
         case EADDRNOTAVAIL: "not an address of this machine; use one of its addresses, or 0.0.0.0 for all"
         case ENODEV: "no such network interface; use an address of this machine, or 0.0.0.0 for all"
         case EACCES: "permission denied; choose a port above 1023 or a directory this user may write to"

@@ -12,17 +12,19 @@ package final class ZMQMonitor {
 
         package static let disconnected = Events(rawValue: ZMQ_EVENT_DISCONNECTED)
         package static let handshakeSucceeded = Events(rawValue: ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
-        /// The other side broke the protocol, or the two sides differ in encryption.
+        /// The other side broke the protocol, the two sides differ in encryption, or the connection ended during the
+        /// handshake.
         package static let handshakeFailed = Events(
             rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
-        /// A client's key was not in the list. After this, the client's libzmq (4.3) does not try to connect again.
+        /// The client's key is not in the server's list; see ``ClientAuthorization``. After this, the client's libzmq
+        /// (4.3) does not try to connect again.
         package static let authenticationFailed = Events(rawValue: ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
         package static let all = Events(rawValue: ZMQ_EVENT_ALL)
     }
 
     package struct Event: Sendable {
         package let kind: Events
-        /// Depends on the kind: a file descriptor, an errno or a protocol error of libzmq.
+        /// The meaning depends on the kind: for example a file descriptor, an errno or a protocol error of libzmq.
         package let value: UInt32
         package let endpoint: String
 

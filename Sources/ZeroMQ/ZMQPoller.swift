@@ -15,8 +15,8 @@ package struct ZMQReadiness: OptionSet, Sendable {
 /// Waits until at least one of its items is ready. An item is a socket or a file descriptor. Items can be added, but
 /// not removed.
 ///
-/// An item keeps the index that `add` returned. Polling again with the same items allocates nothing. Like a socket, a
-/// poller belongs to one thread.
+/// An item keeps the index that `add` returned. Polling again with the same items allocates nothing, up to 16
+/// items (ZMQ_POLLITEMS_DFLT). Like a socket, a poller belongs to one thread.
 @safe package final class ZMQPoller {
     private var items: [zmq_pollitem_t] = unsafe []
     // The socket of each item, at the item's index; nil for a file descriptor. Each poll asks the sockets for

@@ -3,9 +3,9 @@ import Glibc
 
 /// The result of a send.
 package enum ZMQSendResult: Sendable, Equatable {
-    /// The message was queued for a peer. If the peer disconnects now, the message is lost.
+    /// The message was queued for a peer. If the peer disconnects during or after the send, the message may be lost.
     case sent
-    /// The message was not queued: there is no peer yet, or the peer's queue is at the high water mark.
+    /// The message was not queued: there is no peer, or the peer's queue is at the high water mark.
     case full
     /// The message was not queued: no peer has the routing ID of the first frame.
     case unreachable
@@ -24,9 +24,9 @@ package enum ZMQReceiveResult: Sendable, Equatable {
 extension ZMQSocket {
     /// Sends all frames as one message, without copying them. Either all frames are sent, or no frame.
     ///
-    /// The first frame of a ROUTER's message is the peer's routing ID. A poll always finds a ROUTER writable, even if
-    /// the queue of this peer is full. Then the send blocks if `wait` is true; otherwise the caller must try again
-    /// later.
+    /// The first frame of a ROUTER's message is the peer's routing ID. A poll finds a ROUTER writable if the queue of
+    /// any peer has room, even if the queue of this peer is full. Then the send blocks if `wait` is true; otherwise the
+    /// caller must try again later.
     ///
     /// - Parameter message: Emptied when it was sent, and after an error of libzmq. It stays unchanged for another try
     ///   if it was not queued, and also if the socket was closed before the call.

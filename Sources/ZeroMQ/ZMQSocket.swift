@@ -81,8 +81,8 @@ package enum ZMQSocketType: Sendable {
         try unsafe call("disconnect", endpoint, zmq_disconnect)
     }
 
-    /// The endpoint that was bound or connected last, with wildcards resolved; empty if there is none, or after
-    /// ``close()``.
+    /// The endpoint that was bound or connected last, with wildcards resolved. Empty if there is none, after
+    /// ``close()``, and after a call has thrown `ETERM`.
     package var lastEndpoint: String {
         guard let handle = unsafe handle else { return "" }
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in

@@ -12,15 +12,16 @@ package struct ZMQSocketOptions: Sendable {
     /// no limit.
     package var receiveHighWaterMessages: Int?
     /// A peer that sends a larger frame is disconnected, except on `inproc`. `nil` means no limit.
-    package var maxMessageBytes: Int? = 64 << 20
+    package var frameBytesMax: Int? = 64 << 20
     /// The ID with which a ROUTER addresses this socket: 1 to 255 bytes. The first byte is not 0.
     package var routingID: [UInt8]?
     /// Whether messages are queued only for peers that have completed their handshake. If false, messages are also
     /// queued for peers that are not connected yet.
     package var queuesOnlyIfConnected = false
-    /// The first pause before connecting again. libzmq's default is 100 ms.
+    /// The first pause before connecting again. libzmq's default is 100 ms. libzmq 4.3.4 makes each pause longer by a
+    /// random part of this time.
     package var reconnectInterval: Duration?
-    /// The pause doubles up to this limit. By libzmq's default it does not grow.
+    /// The pause, without the random part, doubles up to this limit. By libzmq's default it does not grow.
     package var reconnectIntervalMax: Duration?
 
     package init() {}
@@ -44,9 +45,9 @@ extension ZMQSocket {
         try set(ZMQ_LINGER, options.linger < .zero ? -1 : options.linger.wholeMilliseconds, "set linger")
         try set(ZMQ_SNDHWM, options.sendHighWaterMessages, "set send high water")
         try set(ZMQ_RCVHWM, options.receiveHighWaterMessages, "set receive high water")
-        var size = Int64(options.maxMessageBytes ?? -1)
+        var size = Int64(options.frameBytesMax ?? -1)
         try unsafe withUnsafeBytes(of: &size) { bytes throws(ZMQError) in
-            try unsafe set(ZMQ_MAXMSGSIZE, raw: bytes, "set maximum message size")
+            try unsafe set(ZMQ_MAXMSGSIZE, raw: bytes, "set maximum frame size")
         }
     }
 

@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: [
         Gate.path("private"), Gate.path("shared"), "/device/1/\(Gate.container)/development/tokens/create",
     ])
-    func `other paths need a user, and the error has the URL for signing in`(path: String) throws {
+    func `paths outside the public database need a user, and the error has the sign-in URL`(path: String) throws {
         var gate = Gate()
         let (_, token) = try gate.createAPI()
         let error = try #require(gate.refusal(Gate.request(path, "ckAPIToken=\(token)")))
@@ -52,9 +52,9 @@ import Testing
     private static let other = "iCloud.com.example.Other"
     private static let scopes: [(scope: KeyScope, path: String, expected: String?)] = [
         (KeyScope(container: nil), "/database/1/\(other)/production/public/zones/list", nil),
-        (Gate.everything, "/database/1/\(Gate.container)/production/public/zones/list", nil),
-        (Gate.everything, "/database/1/\(other)/production/public/zones/list", "403 container"),
-        (Gate.everything, "/database/1/\(Gate.container).B/production/public/zones/list", "403 container"),
+        (Gate.oneContainer, "/database/1/\(Gate.container)/production/public/zones/list", nil),
+        (Gate.oneContainer, "/database/1/\(other)/production/public/zones/list", "403 container"),
+        (Gate.oneContainer, "/database/1/\(Gate.container).B/production/public/zones/list", "403 container"),
         (
             KeyScope(container: nil, environments: [.development]), "/database/1/\(other)/production/public/zones/list",
             "403 environment"
@@ -87,7 +87,7 @@ import Testing
         #expect(error?.code == .accessDenied)
     }
 
-    @Test func `after a key is revoked, its token is unknown, and no token makes its web tokens valid`() throws {
+    @Test func `a revoked API token is refused, and so are its web tokens with any API token`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI()
         let webToken = gate.webToken(key)
@@ -106,8 +106,8 @@ import Testing
         _ = try gate.createAPI()
         #expect(throws: AccessKeyError.nameTaken("web")) { try gate.createAPI() }
         let wrong: [(String, KeyScope)] = [
-            ("", Gate.everything), ("a b", Gate.everything), (String(repeating: "a", count: 65), Gate.everything),
-            ("é", Gate.everything), ("x", KeyScope(container: "com.example")),
+            ("", Gate.oneContainer), ("a b", Gate.oneContainer), (String(repeating: "a", count: 65), Gate.oneContainer),
+            ("é", Gate.oneContainer), ("x", KeyScope(container: "com.example")),
             ("x", KeyScope(container: nil, environments: [])),
             ("x", KeyScope(container: nil, databases: [])),
         ]

@@ -8,7 +8,7 @@ import Time
 
 @testable import Access
 
-/// A gateway whose key file changes while the gateway runs.
+/// A gateway with a key file, which may change while the gateway runs.
 @Suite struct AccessControlTests {
     private let folder: Folder
     private let file: AccessKeyFile
@@ -21,8 +21,9 @@ import Time
     private func create(_ name: String, _ kind: KeyDraft.Kind = .api(signInURL: nil)) throws -> (
         key: AccessKey, token: String
     ) {
+        let draft = KeyDraft(name: name, scope: Gate.oneContainer, kind: kind)
         let made = try file.edit(orBeginningWith: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
-            try keys.create(KeyDraft(name: name, scope: Gate.everything, kind: kind), at: Gate.now, SystemRandom.bytes)
+            try keys.create(draft, at: Gate.now, SystemRandom.bytes)
         }
         return (made.key, made.token ?? "")
     }
@@ -50,7 +51,7 @@ import Time
         #expect(refusal(access, "ckAPIToken=\(other.token)") == nil)
     }
 
-    @Test func `an open gateway closes with the first key, and never opens again`() throws {
+    @Test func `a gateway leaves open mode with its first key, and does not return to it while it runs`() throws {
         let access = AccessControl(keyFile: file)
         #expect(access.isOpen)
         #expect(refusal(access, "ckWebAuthToken=_alice", path: Gate.path()) == nil)
@@ -128,7 +129,7 @@ import Time
         #expect(refusal(access, good, at: Gate.now + .seconds(6)) == nil)
     }
 
-    @Test func `mistakes that are no guesses are not counted`() throws {
+    @Test func `a mistake that cannot be a guess does not count as a failed attempt`() throws {
         let web = try create("web")
         let access = AccessControl(keyFile: file)
         for _ in 0..<50 {

@@ -13,7 +13,7 @@ import Time
 
     private static func create(
         _ file: AccessKeyFile, _ name: String, _ kind: KeyDraft.Kind = .api(signInURL: nil),
-        _ scope: KeyScope = Gate.everything
+        _ scope: KeyScope = Gate.oneContainer
     ) throws -> (key: AccessKey, token: String?) {
         try file.edit(orBeginningWith: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
             try keys.create(KeyDraft(name: name, scope: scope, kind: kind), at: Gate.now, SystemRandom.bytes)
@@ -41,7 +41,7 @@ import Time
         #expect(!FileManager.default.fileExists(atPath: folder.file("keys.json.new")))
     }
 
-    @Test func `the file has no API token`() throws {
+    @Test func `the file has the digest and the last four characters of an API token, but not the token`() throws {
         let folder = try Folder()
         let file = Self.file(in: folder)
         let (key, made) = try Self.create(file, "web")

@@ -67,8 +67,8 @@ import Time
         var gate = Gate()
         let (_, token) = try gate.createAPI()
         let id = try gate.create(.signIn(try PublicKey(pem: try shell.makeKey("accounts.pem"))), "accounts").id
-        // A signature consists of two numbers. DER leaves out a zero byte at the start of a number. One in 128
-        // signatures has such a byte.
+        // A signature consists of two numbers of 32 bytes. A small number is shorter in DER, so the service must add
+        // zero bytes. About one signature in 256 has such a number.
         let script =
             "import sys; sys.path.insert(0, '\(Python.clients)'); from sign_in import assertion; "
             + "[print(assertion('accounts.pem', '\(id)', '\(Gate.container)', '_user%d' % n)) for n in range(\(Tier.value(8, full: 600)))]"
@@ -103,7 +103,8 @@ import Time
         (["pad": "\"" + String(repeating: "a", count: 9_000) + "\""], "400 assertion"),
     ]
 
-    @Test(arguments: claims.indices) func `each claim is checked`(index: Int) throws {
+    @Test(arguments: claims.indices)
+    func `the known claims and the length are checked, and other claims are ignored`(index: Int) throws {
         let (change, expected) = Self.claims[index]
         #expect(try Service().refusal(change) == expected, "\(change)")
     }
@@ -115,7 +116,7 @@ import Time
         (#"{"alg":"ES256","alg":"none"}"#, "400 assertion"), (#"{"alg":"ES256","crit":["b64"]}"#, "400 assertion.crit"),
         (#"{"alg":"ES256","kid":"x","typ":"JWT"}"#, nil),
     ])
-    func `the header must say ES256`(head: String, expected: String?) throws {
+    func `the header must say ES256 and have no critical extensions`(head: String, expected: String?) throws {
         #expect(try Service().refusal(head: head) == expected)
     }
 
@@ -132,7 +133,7 @@ import Time
         }
     }
 
-    @Test func `only a sign-in key signs users in, where its scope allows it`() throws {
+    @Test func `a sign-in key outside its scope, a server-to-server key and a revoked key sign no users in`() throws {
         var service = try Service(KeyScope(container: Gate.container, environments: [.production]))
         let outside = #expect(throws: AccessError.self) { try service.signIn(try service.assertion()) }
         #expect(outside?.summary == "403 environment")

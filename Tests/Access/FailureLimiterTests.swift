@@ -61,7 +61,7 @@ import Time
         ("::ffff:192.0.2.1", "192.0.2.1", true), ("::ffff:192.0.2.1", "::ffff:192.0.2.2", false),
         ("unix", "unix", true), ("unix", "", false),
     ])
-    func `the addresses of an IPv6 network count as one client, and other addresses do not`(
+    func `an IPv6 network counts as one client, and so does an IPv4 address in both its forms`(
         left: String, right: String, isSame: Bool
     ) {
         #expect((ClientAddress(left) == ClientAddress(right)) == isSame)

@@ -28,7 +28,9 @@ import Testing
         ("/database/1/iCloud.A/production", "400 database"),
         ("/database/1/iCloud.A/production/everyone/records/query", "400 database"),
     ])
-    func `any other path is refused, with the part that is wrong`(path: String, expected: String) throws {
+    func `a malformed path is refused, and the error names a wrong container, environment or database`(
+        path: String, expected: String
+    ) throws {
         let error = #expect(throws: AccessError.self) { try WebServicesPath(path) }
         #expect(error?.summary == expected)
     }
@@ -41,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: ["%", "%2", "%2g", "%+1", "%FF", "a%E2%82", "%%41"])
-    func `a broken escape, or an escape that is not UTF-8, is not decoded`(text: String) {
+    func `text with a broken escape, or with escapes that are not UTF-8, cannot be decoded`(text: String) {
         #expect(PercentText.decoded(text[...]) == nil)
     }
 }

@@ -23,7 +23,7 @@ import Time
         }
     }
 
-    @Test func `the characters and the length are those that Apple's clients expect`() throws {
+    @Test func `a web token has the characters and the length that some clients require`() throws {
         var gate = Gate()
         let (key, _) = try gate.createAPI()
         for user in ["_a", String(repeating: "u", count: 255), "_\"quoted\\"] {

@@ -46,6 +46,7 @@ import Testing
     }
 
     @Test func `notification infos that differ in one property are not equal`() {
+        #expect(CKSubscription.NotificationInfo(alertBody: nil) == CKSubscription.NotificationInfo())
         let info = Sample.info()
         let changes: [(CKSubscription.NotificationInfo) -> Void] = [
             { $0.alertBody = nil }, { $0.alertLocalizationKey = nil }, { $0.alertLocalizationArgs = nil },
@@ -56,15 +57,13 @@ import Testing
             { $0.shouldSendMutableContent = false }, { $0.category = nil }, { $0.collapseIDKey = nil },
         ]
         for (number, change) in changes.enumerated() {
-            let other = CKSubscription.NotificationInfo(alertBody: nil)
-            #expect(other == CKSubscription.NotificationInfo())
             let copy = info.copy() as? CKSubscription.NotificationInfo
             copy.map(change)
             #expect(copy != info, "change \(number)")
         }
     }
 
-    @Test func `descriptions have the content, and those of subscriptions and notifications also the type`() {
+    @Test func `descriptions show the content, and for subscriptions and notifications also the type`() {
         #expect(Sample.zone().description.hasPrefix("<CKRecordZoneSubscription {\"subscriptionID\":\"zone\""))
         #expect(Sample.query().predicate.description == "title BEGINSWITH 'H'")
         #expect(

@@ -55,7 +55,7 @@ enum DrawnField {
         case 3: self = .location(Double(random.below(180)) - 90 + 0.125, Double(random.below(360)) - 180)
         case 4: self = .reference(DrawnText.ascii(upTo: 255, using: &random))
         case 5: self = .bytes
-        default: self = .text(DrawnText.any(upTo: 1_500, using: &random))
+        default: self = .text(DrawnText.any(upToAbout: 1_500, using: &random))
         }
     }
 
@@ -107,13 +107,13 @@ enum DrawnField {
 enum DrawnInfo {
     static func draw(using random: inout Seeded) -> CKSubscription.NotificationInfo {
         let info = CKSubscription.NotificationInfo()
-        let bytesMax = random.isOneIn(3) ? 4_000 : 400
+        let byteCount = random.isOneIn(3) ? 4_000 : 400
         let texts: [ReferenceWritableKeyPath<CKSubscription.NotificationInfo, String?>] = [
             \.alertBody, \.alertLocalizationKey, \.title, \.titleLocalizationKey, \.subtitle, \.subtitleLocalizationKey,
             \.alertActionLocalizationKey, \.alertLaunchImage, \.soundName, \.category,
         ]
         for text in texts where random.isOneIn(2) {
-            info[keyPath: text] = DrawnText.any(upTo: bytesMax, using: &random)
+            info[keyPath: text] = DrawnText.any(upToAbout: byteCount, using: &random)
         }
         let lists: [ReferenceWritableKeyPath<CKSubscription.NotificationInfo, [CKRecord.FieldKey]?>] = [
             \.alertLocalizationArgs, \.titleLocalizationArgs, \.subtitleLocalizationArgs,
@@ -133,18 +133,18 @@ enum DrawnText {
     ]
 
     /// A random string that is never empty. Short strings are more frequent than long strings. The last character may
-    /// go beyond `bytesMax`.
-    static func any(upTo bytesMax: Int, using random: inout Seeded) -> String {
-        draw(from: random.one(of: scripts), upTo: bytesMax, using: &random)
+    /// go beyond `byteCount` bytes.
+    static func any(upToAbout byteCount: Int, using random: inout Seeded) -> String {
+        draw(from: random.one(of: scripts), upToAbout: byteCount, using: &random)
     }
 
     /// A random ASCII string of fewer than `bytesMax` - 10 bytes, so that a prefix of 10 bytes fits.
     static func ascii(upTo bytesMax: Int, using random: inout Seeded) -> String {
-        draw(from: "abcXYZ019-.", upTo: bytesMax - 10, using: &random)
+        draw(from: "abcXYZ019-.", upToAbout: bytesMax - 10, using: &random)
     }
 
-    private static func draw(from letters: String, upTo bytesMax: Int, using random: inout Seeded) -> String {
-        let (bytes, letters) = (random.below(bytesMax) >> random.below(4), Array(letters))
+    private static func draw(from letters: String, upToAbout byteCount: Int, using random: inout Seeded) -> String {
+        let (bytes, letters) = (random.below(byteCount) >> random.below(4), Array(letters))
         var text = "x"
         while text.utf8.count < bytes { text.append(random.one(of: letters)) }
         return text

@@ -100,71 +100,71 @@ extension RoundTripCase {
             return
         }
         #expect(notification.notificationID != nil && notification.subscriptionID == subscription.subscriptionID, label)
-        let read = ValueCheck(notification, label)
-        read.expect(notification.subscriptionOwnerUserRecordID, CKRecord.ID(recordName: user.recordName))
+        let check = ValueCheck(notification, label)
+        check.expect(notification.subscriptionOwnerUserRecordID, CKRecord.ID(recordName: user.recordName))
         if !notification.isPruned { #expect(notification.containerIdentifier == user.container, label) }
-        expectKind(notification, read)
-        expectAlert(notification, subscription.notificationInfo ?? CKSubscription.NotificationInfo(), read)
+        expectKind(notification, check)
+        expectAlert(notification, subscription.notificationInfo ?? CKSubscription.NotificationInfo(), check)
     }
 
-    private func expectKind(_ notification: CKNotification, _ read: ValueCheck) {
+    private func expectKind(_ notification: CKNotification, _ check: ValueCheck) {
         switch subscription {
         case is CKDatabaseSubscription:
-            #expect((notification as? CKDatabaseNotification)?.databaseScope == scope, read.label)
+            #expect((notification as? CKDatabaseNotification)?.databaseScope == scope, check.label)
         case is CKRecordZoneSubscription:
             let notification = notification as? CKRecordZoneNotification
-            #expect(notification?.databaseScope == scope, read.label)
-            read.expect(notification?.recordZoneID, record.pushedZoneID(in: scope, of: user.recordName))
-        default: expectQuery(notification as? CKQueryNotification, read)
+            #expect(notification?.databaseScope == scope, check.label)
+            check.expect(notification?.recordZoneID, record.pushedZoneID(in: scope, of: user.recordName))
+        default: expectQuery(notification as? CKQueryNotification, check)
         }
     }
 
-    private func expectQuery(_ notification: CKQueryNotification?, _ read: ValueCheck) {
+    private func expectQuery(_ notification: CKQueryNotification?, _ check: ValueCheck) {
         guard let notification else {
-            Issue.record(read.label)
+            Issue.record(check.label)
             return
         }
-        #expect(notification.databaseScope == scope, read.label)
+        #expect(notification.databaseScope == scope, check.label)
         let zoneID = record.pushedZoneID(in: scope, of: user.recordName)
-        read.expect(notification.recordID, CKRecord.ID(recordName: record.name, zoneID: zoneID))
+        check.expect(notification.recordID, CKRecord.ID(recordName: record.name, zoneID: zoneID))
         if notification.recordID != nil || !notification.isPruned {
-            #expect(notification.queryNotificationReason == reason || notification.isPruned, read.label)
+            #expect(notification.queryNotificationReason == reason || notification.isPruned, check.label)
         }
         let fields = notification.recordFields ?? [:]
         let desired = reason == .recordDeleted ? [] : subscription.notificationInfo?.desiredKeys ?? []
         for key in desired {
             let text = fields[key] as? String
-            read.expect(text, record.fields[key]?.desiredText)
-            if text == nil { read.expect(fields[key] as? NSObject, record.fields[key]?.desired) }
-            if fields[key] == nil { #expect(record.fields[key] == nil || notification.isPruned, read.label) }
+            check.expect(text, record.fields[key]?.desiredText)
+            if text == nil { check.expect(fields[key] as? NSObject, record.fields[key]?.desired) }
+            if fields[key] == nil { #expect(record.fields[key] == nil || notification.isPruned, check.label) }
         }
-        #expect(Set(fields.keys).isSubset(of: desired), read.label)
+        #expect(Set(fields.keys).isSubset(of: desired), check.label)
     }
 
     private func expectAlert(
-        _ notification: CKNotification, _ info: CKSubscription.NotificationInfo, _ read: ValueCheck
+        _ notification: CKNotification, _ info: CKSubscription.NotificationInfo, _ check: ValueCheck
     ) {
-        read.expect(notification.alertBody, info.alertLocalizationKey == nil ? info.alertBody : nil)
-        read.expect(notification.alertLocalizationKey, info.alertLocalizationKey)
-        read.expect(
+        check.expect(notification.alertBody, info.alertLocalizationKey == nil ? info.alertBody : nil)
+        check.expect(notification.alertLocalizationKey, info.alertLocalizationKey)
+        check.expect(
             notification.alertLocalizationArgs, arguments(info.alertLocalizationArgs, info.alertLocalizationKey))
-        read.expect(notification.title, info.titleLocalizationKey == nil ? info.title : nil)
-        read.expect(notification.titleLocalizationKey, info.titleLocalizationKey)
-        read.expect(
+        check.expect(notification.title, info.titleLocalizationKey == nil ? info.title : nil)
+        check.expect(notification.titleLocalizationKey, info.titleLocalizationKey)
+        check.expect(
             notification.titleLocalizationArgs, arguments(info.titleLocalizationArgs, info.titleLocalizationKey))
-        read.expect(notification.subtitle, info.subtitleLocalizationKey == nil ? info.subtitle : nil)
-        read.expect(notification.subtitleLocalizationKey, info.subtitleLocalizationKey)
-        read.expect(
+        check.expect(notification.subtitle, info.subtitleLocalizationKey == nil ? info.subtitle : nil)
+        check.expect(notification.subtitleLocalizationKey, info.subtitleLocalizationKey)
+        check.expect(
             notification.subtitleLocalizationArgs,
             arguments(info.subtitleLocalizationArgs, info.subtitleLocalizationKey))
-        expectWhole(notification.alertLocalizationArgs, of: info.alertLocalizationArgs, read)
-        expectWhole(notification.titleLocalizationArgs, of: info.titleLocalizationArgs, read)
-        expectWhole(notification.subtitleLocalizationArgs, of: info.subtitleLocalizationArgs, read)
-        read.expect(notification.alertActionLocalizationKey, info.alertActionLocalizationKey)
-        read.expect(notification.alertLaunchImage, info.alertLaunchImage)
-        read.expect(notification.soundName, info.soundName)
-        read.expect(notification.category, info.category)
-        read.expect(notification.badge, info.shouldBadge ? 1 : nil)
+        expectWhole(notification.alertLocalizationArgs, of: info.alertLocalizationArgs, check)
+        expectWhole(notification.titleLocalizationArgs, of: info.titleLocalizationArgs, check)
+        expectWhole(notification.subtitleLocalizationArgs, of: info.subtitleLocalizationArgs, check)
+        check.expect(notification.alertActionLocalizationKey, info.alertActionLocalizationKey)
+        check.expect(notification.alertLaunchImage, info.alertLaunchImage)
+        check.expect(notification.soundName, info.soundName)
+        check.expect(notification.category, info.category)
+        check.expect(notification.badge, info.shouldBadge ? 1 : nil)
     }
 
     private func arguments(_ names: [CKRecord.FieldKey]?, _ key: String?) -> [String]? {
@@ -173,9 +173,9 @@ extension RoundTripCase {
     }
 
     /// Expects that an argument is empty only if the record lacks the field, or the notification is pruned.
-    private func expectWhole(_ arguments: [String]?, of names: [CKRecord.FieldKey]?, _ read: ValueCheck) {
+    private func expectWhole(_ arguments: [String]?, of names: [CKRecord.FieldKey]?, _ check: ValueCheck) {
         for (argument, name) in zip(arguments ?? [], names ?? []) where argument.isEmpty {
-            #expect(record.fields[name] == nil || read.isPruned, read.label)
+            #expect(record.fields[name] == nil || check.isPruned, check.label)
         }
     }
 }

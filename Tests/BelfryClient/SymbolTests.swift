@@ -105,7 +105,7 @@ import Testing
         #expect(types.map(\.rawValue) == [1, 2, 3, 4])
     }
 
-    @Test func `Apple's types can be copied, archived, compared and hashed`() {
+    @Test func `subscriptions, IDs and references can be copied and archived, and notifications can be hashed`() {
         func conforms<T: NSObject & NSCopying & NSSecureCoding>(_ type: T.Type) -> Bool { T.supportsSecureCoding }
         #expect(conforms(CKSubscription.self) && conforms(CKQuerySubscription.self))
         #expect(conforms(CKRecordZoneSubscription.self) && conforms(CKDatabaseSubscription.self))
@@ -118,7 +118,7 @@ import Testing
         describes(CKSubscription.self)
     }
 
-    @Test func `Apple's classes are Sendable and CVarArg, and its enums are Sendable`() {
+    @Test func `subscriptions and notifications are Sendable and CVarArg, and their enums are Sendable`() {
         func isShared<T: NSObject & Sendable & SendableMetatype & CVarArg>(_ type: T.Type) {}
         isShared(CKSubscription.self)
         isShared(CKQuerySubscription.self)
@@ -134,6 +134,7 @@ import Testing
         ) {}
         isSendableEnum(CKQueryNotification.Reason.self)
         isSendableEnum(CKSubscription.SubscriptionType.self)
+        isSendableEnum(CKNotification.NotificationType.self)
     }
 }
 

@@ -38,14 +38,14 @@ struct APNsDisplayTests {
         #expect(text(.device, request(silent)) == "abcdef01…  com.example.Notes\n    (background)")
     }
 
-    @Test func `a push to an offline device is marked, and a failed request shows its status or how it ended`() {
+    @Test func `a push to an offline device shows only its fate, a failed request its status or how it ended`() {
         let stored = text(.device, request(notice(APNsDisplayTests.alert), fate: "stored"))
         #expect(stored == "abcdef01…  com.example.Notes\n    (stored: the device was offline)")
         #expect(text(.device, request(nil, status: 503, fate: nil)) == "503 Shutdown  abcdef01…")
         #expect(text(.device, request(nil, status: nil, fate: nil)) == "silence  abcdef01…")
     }
 
-    @Test func `each request is shown on one line`() {
+    @Test func `in the form requests, a request without warnings is shown on one line`() {
         let line =
             "00:00:00.000  1/3  200  abcdef01…  com.example.Notes  alert  New note · Home · Milk · badge 3, sound default"
         #expect(text(.requests, request(notice(APNsDisplayTests.alert))) == line)

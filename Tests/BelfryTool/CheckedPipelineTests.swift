@@ -204,7 +204,7 @@ struct CheckedPipelineTests {
                 """)
     }
 
-    @Test func `a certificate that expires soon is a warning that names the app`() throws {
+    @Test func `a certificate that expires soon gives a warning, and the warning of apns names the app`() throws {
         let folder = try TemporaryFolder()
         var server = LocalAPNs.Configuration()
         server.folder = folder.path

@@ -6,7 +6,8 @@ import TransportAPNs
 
 /// Compares the codes on the manual's page Reference/Codes.md with the codes in the sources.
 ///
-/// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes new codes into the page.
+/// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` adds new codes to the page and removes old codes. A person
+/// writes what a new code means.
 @Suite struct CodeReferences {
     private static let page = ReferencePage("Codes.md")
     private static let scan = Result { try SourceCodes() }
@@ -79,7 +80,7 @@ private struct SourceCodes {
     }
 }
 
-/// The kind of message in which a program reads a code.
+/// The kind of message that contains a code.
 private enum MessageKind {
     case refusal, warning, deadLetter, finding, courier
 

@@ -9,7 +9,7 @@ import Testing
 ///
 /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes the pages.
 @Suite struct CommandReferences {
-    @Test func `the page on commands has the help of each command`() throws {
+    @Test func `the page on commands has the help of each visible command and a list of the benchmarks`() throws {
         let commands = Self.commands(BelfryCommand.self, [])
         let benchmarks = Self.commands(Bench.BenchCommand.self, ["belfry"]).dropFirst()
         #expect(commands.count > 20 && benchmarks.count > 4)
@@ -39,7 +39,7 @@ import Testing
         try ReferencePage("Commands.md").expect(page)
     }
 
-    @Test func `the page on exit status has each status of a command`() throws {
+    @Test func `the page on exit status and the help of belfry have each exit status`() throws {
         let statuses = ToolStatus.allCases.map { "\($0.rawValue)" }
         try ReferencePage("ExitStatus.md").expect(rows: statuses.map { ["`\($0)`"] }, under: "Of all commands")
         let help = try #require(BelfryCommand.configuration.discussion.split(separator: "Exit codes: ").last)

@@ -70,7 +70,7 @@ struct LogTextTests {
         #expect(VerifyText.json("changes", report).hasPrefix("{\"name\":\"changes\",\"sound\":false,\"events\":"))
     }
 
-    /// Changes one byte in the middle of the first segment.
+    /// Changes one byte in the middle of the log's only segment.
     private func damage(_ directory: String) throws {
         let name = try #require(
             try FileManager.default.contentsOfDirectory(atPath: directory).first { $0.hasSuffix(".log") })

@@ -12,7 +12,7 @@ struct NumberTests {
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-1_234, "-1,234")])
     func `thousands are separated by commas`(number: Int, text: String) { #expect(number.grouped == text) }
 
-    @Test func `a number agrees with its noun`() {
+    @Test func `a noun agrees with its number`() {
         #expect(1.of("line") == "1 line")
         #expect(2_000.of("line") == "2,000 lines")
         #expect(2.of("batch") == "2 batches")

@@ -35,7 +35,7 @@ import Testing
         for (section, rows) in sections { try page.expect(rows: rows, under: section) }
     }
 
-    @Test func `Reference/Settings.md says "restart" for exactly the settings that a reload cannot change`() throws {
+    @Test func `Reference/Settings.md says "restart" for exactly the settings whose edits a reload refuses`() throws {
         let folder = try TemporaryFolder()
         let running = try CheckedPipeline(path: folder.file("running.yaml", Self.samples[0])).file
         var refused: Set<String> = []
@@ -51,7 +51,8 @@ import Testing
         #expect(try ReferencePage("Settings.md").keys(ofRowsWith: "estart") == refused.union(["data.path"]))
     }
 
-    /// A string of the first sample, and the string that replaces it: one edit for each group of settings.
+    /// Edits of the first sample: each is a string of the sample and the string that replaces it. The edits change
+    /// every setting for which the page says "restart", and some of the other settings.
     private static let edits = [
         ("data: {path: data}", "data: {path: elsewhere}"), ("data: {path: data}", "data: {path: data, mode: 0750}"),
         ("data: {path: data}", "data: {path: data}\nseed: another"),
@@ -100,7 +101,7 @@ import Testing
         keys.map { ["app", "certified", "client", "header"].contains($0) ? "NAME" : $0 }.joined(separator: ".")
     }
 
-    /// The samples have every mapping of the page except `api`, so that the code reads each setting of the page.
+    /// The samples contain every mapping whose settings are on the page, so the code reads each setting of the page.
     private static let samples = [
         """
         pipeline: sample

@@ -11,7 +11,8 @@ import Testing
         return String(decoding: lines ?? Array((line + "\n").utf8), as: UTF8.self).trimmingCharacters(in: .newlines)
     }
 
-    /// A transport that accepts a token also accepts its mask.
+    /// The transport `apns` accepts tokens with an even number of hexadecimal digits. The mask of such a token has an
+    /// even number of digits too, so the transport also accepts the mask.
     @Test(arguments: [
         (String(repeating: "a7", count: 32), 64), (String(repeating: "0F", count: 40), 80), ("6a0f", 32), ("6a0", 33),
         (String(repeating: "1", count: 512), 512),
@@ -23,12 +24,12 @@ import Testing
         #expect(mask != TokenMask.mask(String(token.dropLast()) + "e"))
     }
 
-    @Test func `a token that is not hexadecimal has a mask that is not hexadecimal`() {
+    @Test func `tokens that are not hexadecimal have different masks, which are not hexadecimal`() {
         #expect(TokenMask.mask("device of alice").hasPrefix("masked-"))
-        #expect(TokenMask.mask("a") != TokenMask.mask("b") && TokenMask.mask("x") != TokenMask.mask("X"))
+        #expect(TokenMask.mask("x") != TokenMask.mask("y") && TokenMask.mask("x") != TokenMask.mask("X"))
     }
 
-    @Test func `only tokens of devices are masked, and an unreadable event that may have one is removed`() throws {
+    @Test func `only device tokens are masked; a dead letter's malformed event is emptied if it may have one`() throws {
         let mask = TokenMask.mask("6a0f")
         let lines = [
             (

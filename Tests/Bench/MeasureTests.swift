@@ -12,7 +12,7 @@ import Testing
         #expect(Percentiles([]).p99 == 0)
     }
 
-    @Test func `at least p percent of the values are at or below percentile p, and fewer are below it`() {
+    @Test func `at least p percent of the values are at or below percentile p, and less than p percent are below it`() {
         var random = SplitMix64(seed: 11)
         for count in [1, 2, 9, 10, 11, 99, 100, 101, 997] {
             let values = (0..<count).map { _ in Int64(random.below(1_000)) }
@@ -30,7 +30,7 @@ import Testing
         #expect([Double]().median { $0 } == nil)
     }
 
-    @Test func `the processor time and the memory of a process are read from /proc`() throws {
+    @Test func `processor time and memory are parsed from the text of /proc/PID/stat and /proc/PID/status`() throws {
         let stat = "77 (belfry (a b) c) S 1 77 77 0 -1 4194304 1 2 3 4 150 50 0 0 20 0 9 0 1 1 1"
         let status = "Name:\tbelfry\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n"
         let use = try #require(ProcessUse(stat: stat, status: status, ticksPerSecond: 100))

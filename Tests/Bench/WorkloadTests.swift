@@ -46,16 +46,16 @@ import Testing
         }
     }
 
-    @Test func `a record of a zone's slot has two names, and every other record has one`() {
+    @Test func `each record of a zone's slot is in two zones, and every other record is in one`() {
         var workload = Workload(seed: 5, subscriptions: 20, records: 100)
-        var names: Set<[Int]> = []
+        var recordsAndZones: Set<[Int]> = []
         for _ in 0..<20_000 {
             let change = workload.change()
             let isZone = Workload.kind(ofSlot: change.slot) == .zone
-            // The zone is part of a record's name, and the topic is its number.
-            names.insert([change.record, isZone ? change.topic : 0])
+            // In a zone's slot, the topic is the number of the zone in which the change saves the record.
+            recordsAndZones.insert([change.record, isZone ? change.topic : 0])
         }
-        #expect(names.count == 110)
+        #expect(recordsAndZones.count == 110)
     }
 
     @Test func `the set-up registers a device for each user, then saves every subscription`() throws {

@@ -59,7 +59,7 @@ struct NotificationInfoTests {
     func `more than a hundred arguments of a text are refused`(key: String) throws {
         func names(_ count: Int) -> String { [String](repeating: #""a""#, count: count).joined(separator: ",") }
         #expect(try infoError(#"{"\#(key)":[\#(names(100))]}"#) == nil)
-        let reason = "a text has at most 100 arguments, not 101: a payload has no room for more"
+        let reason = "a text has at most 100 arguments, not 101: take some out"
         #expect(
             try infoError(#"{"\#(key)":[\#(names(101))]}"#)
                 == ModelError("notification.arguments", at: "\(key)[100]", reason))
@@ -72,7 +72,7 @@ struct NotificationInfoTests {
         #expect(try infoError(#"{"desiredKeys":["a"],"additionalFields":["a"]}"#) == expected)
     }
 
-    @Test func `a collapse ID has at most 64 bytes`() throws {
+    @Test func `a collapse ID has 1 to 64 bytes`() throws {
         #expect(try infoError(#"{"collapseIDKey":"\#(String(repeating: "c", count: 64))"}"#) == nil)
         #expect(
             try infoError(#"{"collapseIDKey":"\#(String(repeating: "c", count: 65))"}"#)

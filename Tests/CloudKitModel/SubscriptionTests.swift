@@ -25,7 +25,7 @@ struct SubscriptionTests {
     ]
 
     @Test(arguments: accepted)
-    func `every form of subscription in Apple's reference is accepted`(text: String, scope: DatabaseScope) throws {
+    func `valid subscriptions of every form are accepted`(text: String, scope: DatabaseScope) throws {
         #expect(try subscriptionError(text, in: scope) == nil)
     }
 
@@ -120,7 +120,7 @@ struct SubscriptionTests {
     ]
 
     @Test(arguments: refused)
-    func `a subscription that CloudKit would reject is refused`(row: RefusedText) throws {
+    func `an invalid subscription is refused`(row: RefusedText) throws {
         #expect(try subscriptionError(row.text) == row.error)
     }
 

@@ -27,12 +27,12 @@ struct WordsTests {
     }
 
     @Test(arguments: [1, 255])
-    func `a name of 1 to 255 bytes is accepted`(length: Int) throws {
+    func `a record name of 1 or 255 bytes is accepted`(length: Int) throws {
         let name = String(repeating: "n", count: length)
         #expect(try error(in: "\"\(name)\"") { json throws(ModelError) in try NameRule.recordName.check(json) } == nil)
     }
 
-    @Test func `a name of 256 bytes is too long`() throws {
+    @Test func `a record name of 256 bytes is too long`() throws {
         let name = String(repeating: "n", count: 256)
         #expect(
             try error(in: "\"\(name)\"") { json throws(ModelError) in try NameRule.recordName.check(json) }

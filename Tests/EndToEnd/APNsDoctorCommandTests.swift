@@ -104,7 +104,7 @@ struct APNsDoctorCommandTests {
                     + #"connection)","fix":"check host and port, and the firewall"#), "\(found)")
     }
 
-    @Test func `a file without a key is reported before any request`() async throws {
+    @Test func `a key file that contains no key is reported, and no request is sent`() async throws {
         let setup = try await LocalAPNsSetup()
         let file = try setup.folder.write("no key\n", to: "junk.p8")
         chmod(file, 0o600)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CaseCommandTests {
-    @Test func `a case that is exported from the logs of a run leads to the push again, without names`() async throws {
+    @Test func `an exported case contains no personal names or tokens, and leads to the push again`() async throws {
         let notes = try Notes()
         let input =
             Notes.phone() + (1...9).map { (number: Int) in Notes.change("groceries\(number)", second: number) }.joined()
@@ -20,8 +20,8 @@ struct CaseCommandTests {
         for name in ["_alice", "alice-phone", "6a0f", "groceries"] { #expect(!text.contains(name), "\(name)") }
         let again = try await Program.run("belfry", ["run", notes.pipeline, file])
         #expect(again.status == 0 && again.output.split(separator: "\n").count == 1)
-        let there = try await Command.run(["trace", "6", "-p", notes.pipeline, "--export", file])
-        #expect(there.status == 73)
+        let overwriting = try await Command.run(["trace", "6", "-p", notes.pipeline, "--export", file])
+        #expect(overwriting.status == 73)
     }
 
     @Test func `explain ends with 0, 1, 64 and 66, and prints one JSON object`() async throws {

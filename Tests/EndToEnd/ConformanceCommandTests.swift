@@ -67,7 +67,7 @@ struct ConformanceCommandTests {
     }
 }
 
-/// A plugin that passes every event on. It has one fault, which its argument names.
+/// A plugin that passes every event on, apart from one fault. Its argument names the fault.
 private enum BrokenPlugin {
     static let program = """
         import json, os, signal, sys, random, zmq

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// An operator makes keys, lists them in the pipeline file, uses them with `belfry send`, `tap` and `doctor`, and
-/// changes them.
+/// rotates them.
 @Suite(.timeLimit(.minutes(5)))
 struct CurveCommandTests {
     private func makeKey(_ notes: Notes, _ name: String) async throws -> String {
@@ -47,7 +47,7 @@ struct CurveCommandTests {
         #expect(!FileManager.default.fileExists(atPath: path + ".next"))
     }
 
-    /// Writes a pipeline file whose door and links have keys: `shop` may send, `screen` may read.
+    /// Writes a pipeline file with ingest alone. Its door and its link need keys: `shop` may send, `screen` may read.
     ///
     /// - Returns: The text of the file and the public key of ingest.
     private func writePipelineWithKeys(_ notes: Notes) async throws -> (yaml: String, ingest: String) {
@@ -68,7 +68,7 @@ struct CurveCommandTests {
     }
 
     @Test(arguments: ["{$file: none.key}", "{$env: BELFRY_NO_SUCH}", "{$credential: none}"])
-    func `without a stage's secret key the file is valid, but the stage does not start`(
+    func `without a stage's secret key the pipeline file is valid, but the stage does not start`(
         secret: String
     ) async throws {
         let notes = try Notes()
@@ -150,8 +150,8 @@ struct CurveCommandTests {
         let doctor = ["doctor", notes.pipeline, "--only", "health", "--json"]
         #expect(try await Command.run(doctor).output.contains("health.running"))
         #expect(try await Command.run(doctor + key("screen")).output.contains("health.running"))
-        let stopped = try await Command.run(doctor + key("shop"))
-        #expect(stopped.status == 1 && stopped.output.contains("health.refused"), "\(stopped)")
+        let unlisted = try await Command.run(doctor + key("shop"))
+        #expect(unlisted.status == 1 && unlisted.output.contains("health.refused"), "\(unlisted)")
         program.signal(SIGTERM)
         #expect(await program.result().status == 0)
     }

@@ -5,8 +5,10 @@ import Testing
 /// Tests the modes of the files that a whole run leaves in its data folder.
 @Suite(.timeLimit(.minutes(5)))
 struct DataModeTests {
-    /// Writes a pipeline file whose stages make every kind of file: snapshots, dead letters, a journal of pushes in
+    /// Writes a pipeline file whose stages make many kinds of files: snapshots, dead letters, a journal of pushes in
     /// flight, a courier's store, and a file of pushes.
+    ///
+    /// - Parameter hook: The port of the webhook.
     private static func pipeline(_ notes: Notes, mode: String?, hook: Int) throws {
         let data = mode.map { "{ path: data, mode: \"\($0)\" }" } ?? "data"
         try notes.write(
@@ -36,7 +38,7 @@ struct DataModeTests {
             + "\n"
     }
 
-    /// A user can have separate badges for at most sixteen topics, so payload sets the seventeenth command aside.
+    /// A user can have separate badges for at most sixteen topics, so the seventeenth command becomes a dead letter.
     private static var badges: String {
         (1...17).map {
             #"{"type":"badge.set","container":"iCloud.com.example.Notes","environment":"development","user":"_alice","#
@@ -136,7 +138,7 @@ struct DataModeTests {
         let more = try await doctor()
         #expect(
             more.output.contains(
-                "\(notes.logs) can be accessed by users who do not own it (mode 0755); so can 1 more file below"))
+                "\(notes.logs) can be accessed by users who do not own it (mode 0755); so can 1 more item in"))
         let fix = try #require(more.output.firstMatch(of: #/"fix":"(chmod [^ ]* [^ ]* [^ ]*) /#)?.1)
         let mended = try Self.sh(String(fix))
         #expect(mended == 0)

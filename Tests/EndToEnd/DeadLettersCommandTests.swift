@@ -183,7 +183,7 @@ struct DeadLettersCommandTests {
 
     // MARK: Errors
 
-    /// Logs with one refused command.
+    /// Logs with one dead letter: a command that match refused.
     ///
     /// - Parameter event: The text of the command.
     private func notes(refused event: String) async throws -> Notes {
@@ -206,7 +206,7 @@ struct DeadLettersCommandTests {
         return notes
     }
 
-    @Test func `a door that does not answer, a missing door and invalid options are errors`() async throws {
+    @Test func `a door that does not answer, a missing --door and invalid options are errors`() async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         let silent = try await Command.run(["dead-letters", "redrive", notes.pipeline, "--yes", "--timeout", "0.3"])
         #expect(silent.status == 69, "\(silent)")
@@ -224,7 +224,7 @@ struct DeadLettersCommandTests {
         #expect(none.status == 66, "\(none)")
     }
 
-    @Test func `an unknown code is refused, with a list of the codes`() async throws {
+    @Test func `a misspelt code, or an unknown code without a dot, is refused with a list of codes`() async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         for (code, near) in [("bogus", ""), ("field.typo", #"did you mean "field.type"? "#), ("accepted", "")] {
             let wrong = try await Command.run(["dead-letters", notes.pipeline, "--code", code])
@@ -262,7 +262,7 @@ struct DeadLettersCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a terminal gets counts first, then each dead letter, and what would be sent`() async throws {
+    @Test func `on a terminal, the list begins with counts, and redrive shows what it would send`() async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         let list = try await Program.run("belfry", ["dead-letters", notes.pipeline], onTerminal: true)
         let lines = list.output.split(separator: "\n", omittingEmptySubsequences: false)

@@ -31,7 +31,7 @@ struct DoctorCommandTests {
         #expect(try await Self.doctor([]).status == 64)
     }
 
-    @Test func `a missing last log is an error if the pipeline file is given`() async throws {
+    @Test func `a missing last log is an error, because the pipeline file names its stage`() async throws {
         let notes = try await Notes.recorded()
         try FileManager.default.removeItem(atPath: notes.logs + "/outcomes")
         let result = try await Self.doctor([notes.pipeline, "--only", "logs", "--logs", notes.logs])
@@ -86,7 +86,7 @@ struct DoctorCommandTests {
         #expect(result.output.contains(#""predicate":"n == 1 AND n == 2""#), "\(result)")
     }
 
-    @Test func `if the file is invalid, data and logs are checked, and two checks cannot be made`() async throws {
+    @Test func `with an invalid pipeline file, data and logs are checked, subscriptions and apps not`() async throws {
         let notes = try await Notes.recorded()
         try notes.write(notes.read("notes.yaml").replacing("window: 2s", with: "window: fast"), to: "notes.yaml")
         let result = try await Self.doctor([notes.pipeline, "--logs", notes.logs])
@@ -108,20 +108,20 @@ struct DoctorCommandTests {
         await up.waitForMessage("deliver: ready")
         let all = try await Self.doctor([notes.pipeline, "--only", "health"])
         #expect(all.status == 0 && Self.codes(all) == ["health.running"], "\(all)")
-        let place = "ipc://\(notes.folder)/data/match.link"
+        let address = "ipc://\(notes.folder)/data/match.link"
         let copy = try notes.write(
             notes.read("notes.yaml").replacing("data: data", with: "data: other")
-                .replacing("match: {", with: "match: { bind: \"\(place)\","), to: "copy.yaml")
+                .replacing("match: {", with: "match: { bind: \"\(address)\","), to: "copy.yaml")
         let other = try await Self.doctor([copy, "--only", "health"])
         let codes = Array(repeating: "health.silent", count: 4) + ["health.other"]
         #expect(other.status == 1 && Self.codes(other).sorted() == codes.sorted(), "\(other)")
-        #expect(other.output.contains("the program at \(place) is not match of this pipeline"), "\(other)")
+        #expect(other.output.contains("the program at \(address) is not match of this pipeline"), "\(other)")
         up.signal(SIGTERM)
         _ = await up.result()
     }
 
     /// The clock was ahead when the log was written, or was set back afterwards.
-    @Test func `a log ahead of the machine's clock is reported by doctor and by the stages`() async throws {
+    @Test func `a log ahead of the machine's clock is reported by doctor and by ingest`() async throws {
         let notes = try Notes()
         let ahead = Instant(microseconds: Instant.wall().microseconds + 3 * 3_600_000_000)
         let log = try EventLogWriter(EventLogOptions(directory: notes.folder + "/data/logs", name: "changes"))

@@ -53,7 +53,7 @@ import Testing
         #expect(try await Command.run(["key", "revoke", file, id]).errors.hasPrefix("revoked importer (server"))
     }
 
-    @Test func `users are signed out`() async throws {
+    @Test func `signing out one user or everybody changes the key file`() async throws {
         #expect(try await create("api", "web").status == 0)
         let before = try String(contentsOfFile: file, encoding: .utf8)
         let alice = try await Command.run(["key", "sign-out", file, "_alice"] + Self.scope)

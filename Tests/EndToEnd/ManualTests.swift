@@ -138,14 +138,15 @@ extension ManualPage.Command {
     /// With `exec`, signals go to the service and not to a shell.
     fileprivate var shellText: String { isService ? "exec " + line.dropLast(2) : line }
 
-    /// Whether the lines match the output on the page. On the page, a line `…` stands for any lines, and `…` in a line
-    /// for any text.
+    /// Whether the lines match the output on the page. On the page, a line `…` stands for any number of lines, and
+    /// `…` in a line for any text.
     func outputMatches(_ lines: [String]) -> Bool {
         Self.matches(lines, Array(output.reversed().drop(while: \.isEmpty).reversed()))
     }
 
     private static func matches(_ lines: [String], _ expected: [String]) -> Bool {
-        // How many of the first lines the patterns so far can match; several numbers, because `…` matches any lines.
+        // The patterns so far can match this many of the first lines. The set may have several counts, because `…`
+        // matches any number of lines.
         var reached = Set([0])
         for pattern in expected {
             if pattern == "…" {

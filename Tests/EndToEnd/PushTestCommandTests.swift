@@ -94,7 +94,9 @@ struct PushTestCommandTests {
             "--environment is development or production, not 'produktion'; did you mean \"production\"?"
         ),
     ])
-    func `an option that would have no effect is refused`(options: [String], reason: String) async throws {
+    func `options that exclude each other, need --token or have a wrong value are refused`(
+        options: [String], reason: String
+    ) async throws {
         let result = try await Command.run(["push", "test", "notes.yaml"] + options)
         #expect(result.status == 64 && result.errors.contains(reason), "\(result)")
     }
@@ -124,7 +126,7 @@ struct PushTestCommandTests {
 
     /// The message does not contain the text or the name of the network library's error.
     @Test(arguments: [false, true])
-    func `an unreachable server is reported with advice`(isProxy: Bool) async throws {
+    func `an unreachable server or proxy is reported with advice`(isProxy: Bool) async throws {
         let (setup, gone) = (try await LocalAPNsSetup(), try ReservedPort())
         let transport = isProxy ? ["proxy": "http://127.0.0.1:\(gone.number)"] : ["port": "\(gone.number)"]
         let words = (isProxy ? "the proxy " : "") + "127.0.0.1:\(gone.number) refuses connections"
@@ -157,7 +159,7 @@ struct PushTestCommandTests {
 
     @Test func `a key file that others can read is a configuration error`() async throws {
         let setup = try await LocalAPNsSetup()
-        chmod(setup.key, 0o644)
+        chmod(setup.keyFile, 0o644)
         let result = try await Self.push(setup, setup.pipeline())
         #expect(result.status == 78 && result.output == "", "\(result)")
         #expect(result.errors.contains("AuthKey_KEYLOCAL12.p8") && result.errors.contains("chmod"), "\(result)")

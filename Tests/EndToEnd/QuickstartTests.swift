@@ -26,8 +26,8 @@ import Testing
         let folder = try Self.checkout(apnsPort: port.number, webPort: webPort.number)
         let quietSeconds = Sanitizer.isThread ? 4 : 0.8
         let settings = "BELFRY_BIN='\(try Program.folder())' BELFRY_PAUSE=0.02 BELFRY_QUIET_SECONDS=\(quietSeconds)"
-        // The script starts the local APNs, `belfry up` with its stages and the gateway, `belfry send` six times, four
-        // requests, and three commands at the end.
+        // The script starts the local APNs, `belfry up` with its stages and the gateway, `belfry send` six times,
+        // `curl` four times, and three commands at the end.
         Cost.spend(.processes, 21)
         let result = try await Program.run(
             "/bin/sh", ["-c", "exec 2>&1; \(settings) deploy/quickstart"], in: folder.path)

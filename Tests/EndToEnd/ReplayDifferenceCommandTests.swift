@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Replays of logs that differ from the output of their stages.
+/// Replays of logs that differ from the output of their stages, and the options `--only`, `--speed` and
+/// `--to console`.
 @Suite(.timeLimit(.minutes(5)))
 struct ReplayDifferenceCommandTests {
     /// Logs of five pushes.
@@ -27,7 +28,7 @@ struct ReplayDifferenceCommandTests {
         let expected =
             "different: log pushes, sequence 4, /payload/aps/alert\n  recorded: \"A nose\"\n  replayed: \"A note\"\n"
         #expect(text.output.hasPrefix(expected + "  input:    log notifications, sequence 4: {"), "\(text.output)")
-        #expect(text.errors.contains("payload: differs from pushes 4 on\n"), "\(text.errors)")
+        #expect(text.errors.contains("payload: differs, first at pushes 4\n"), "\(text.errors)")
         let piped = try await Self.replay(notes, logs)
         #expect(piped.status == 1 && piped.isNDJSON, "\(piped)")
         let difference = #"""

@@ -17,7 +17,7 @@ struct RunCommandTests {
         #expect(fromDash.output == fromFile.output)
     }
 
-    @Test func `each push has the documented form`() async throws {
+    @Test func `a push names its notification, user, device, transport, token and causes`() async throws {
         let notes = try Notes()
         let result = try await Program.run(
             "belfry", ["run", notes.pipeline], input: Notes.phone() + Notes.change("n1"))
@@ -158,7 +158,7 @@ struct RunCommandTests {
         #expect(result.errors == "")
     }
 
-    @Test func `each missing file or argument is reported with an exit status and a message`() async throws {
+    @Test func `a missing file or argument, or a folder in place of a file, is reported`() async throws {
         let notes = try Notes()
         let cases: [([String], Int32, String)] = [
             (["run", "nowhere.yaml"], 66, "nowhere.yaml: no such pipeline file"),

@@ -74,7 +74,7 @@ struct SendCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `lines that another producer sent under the same name do not count as accepted`() async throws {
+    @Test func `a producer name belongs to its first user, and no other producer can send under it`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let garbage = try notes.write("garbage\ngarbage\ngarbage\n", to: "garbage")
@@ -117,7 +117,7 @@ struct SendCommandTests {
         ["--producer", "~shop"], ["--secret", "file"], ["--server-key", "short"],
         ["--door", "ipc://x", "--producer", "shop"], ["--door", "ipc://x", "--key", "file"],
     ])
-    func `invalid and contradictory options are a usage error`(options: [String]) async throws {
+    func `invalid and incomplete options are a usage error`(options: [String]) async throws {
         #expect(try await Command.run(["send", "pipeline.yaml"] + options).status == 64)
     }
 

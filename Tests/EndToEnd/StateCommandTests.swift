@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// `belfry state` prints the state of stages at a sequence or time.
+/// `belfry state` prints the state of a stage at a sequence or time. The tests of recorded settings also run
+/// `belfry replay` and `belfry whatif`.
 @Suite(.timeLimit(.minutes(5)))
 struct StateCommandTests {
     private static func state(
@@ -14,17 +15,17 @@ struct StateCommandTests {
         return result
     }
 
-    /// One moment in three forms: a sequence, a time, and a duration before the end.
-    private static func moments(_ number: Int) -> [String] {
-        let second = number - 2
-        return ["\(number)", "2026-11-20T09:30:0\(second)Z", "-\(5 - second)s"]
+    /// The moment of a change in three forms: its sequence, its time, and the duration between it and the last change.
+    private static func moments(ofChange sequence: Int) -> [String] {
+        let second = sequence - 2
+        return ["\(sequence)", "2026-11-20T09:30:0\(second)Z", "-\(5 - second)s"]
     }
 
     @Test func `a state is shown for a sequence, a time or a duration`() async throws {
         let notes = try await Notes.recorded()
         for number in 3...6 {
             let sequences = (3...number).map { #"{"log":"changes","sequence":\#($0)}"# }.joined(separator: ",")
-            for moment in Self.moments(number) {
+            for moment in Self.moments(ofChange: number) {
                 let pending = try await Self.state(notes, "pending", at: moment)
                 #expect(pending.output.contains(#""causes":[\#(sequences)]"#), "\(moment): \(pending.output)")
                 #expect(try await Self.state(notes, "badges", at: moment).output.isEmpty)
@@ -76,9 +77,9 @@ struct StateCommandTests {
         #expect(unknown.errors.contains("available: records, subscriptions, pending, badges, devices"), "\(unknown)")
     }
 
-    // MARK: Without the pipeline file
+    // MARK: Recorded settings
 
-    @Test func `logs with recorded settings need no pipeline file`() async throws {
+    @Test func `logs with recorded settings need no pipeline file, except for replay --stage`() async throws {
         let notes = try await Notes.recorded()
         try FileManager.default.createDirectory(atPath: notes.folder + "/data", withIntermediateDirectories: false)
         try FileManager.default.moveItem(atPath: notes.logs, toPath: notes.folder + "/data/logs")
@@ -112,9 +113,9 @@ struct StateCommandTests {
             "\(lost) is missing: the current settings of \(notes.pipeline) are used for the whole log of coalesce, "
             + "with the defaults of the version that wrote it: pendingPerUser 1000000000\n"
         let place = [notes.pipeline, "--logs", notes.logs]
-        for command in [["replay"] + place, ["whatif", "--set", "match.x=1"] + place, ["state", "badges"] + place] {
-            let words = command[0] == "state" ? ["state", notes.pipeline, "badges", "--logs", notes.logs] : command
-            let result = try await Command.run(words)
+        let state = ["state", notes.pipeline, "badges", "--logs", notes.logs]
+        for command in [["replay"] + place, ["whatif", "--set", "match.x=1"] + place, state] {
+            let result = try await Command.run(command)
             #expect(result.errors.hasPrefix(message), "\(result)")
         }
     }

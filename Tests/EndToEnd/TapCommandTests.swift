@@ -49,7 +49,7 @@ struct TapCommandTests {
         try notes.write(text, to: "notes.yaml")
         let first = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await first.waitForMessage("running")
-        // Each part is a batch of its own, so that the log gets several segments.
+        // The parts are sent one after another, so they are in several batches. A single batch would be in one segment.
         for part in 0..<4 {
             let changes = Notes.changes(part * 300..<(part + 1) * 300)
             _ = try await Program.run("belfry", ["send", notes.pipeline], input: changes)

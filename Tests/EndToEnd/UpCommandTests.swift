@@ -75,7 +75,8 @@ struct UpCommandTests {
         #expect(await up.result().status == 0)
     }
 
-    @Test func `stages in one process are ready when their gateway is, and stop if it cannot start`() async throws {
+    @Test
+    func `a pipeline in one process is not ready before its gateway, and stops if that cannot start`() async throws {
         let notes = try Notes()
         let pipeline = try notes.read("notes.yaml")
         try notes.write(pipeline + "api: {listen: \"127.0.0.1:0\"}\n", to: "notes.yaml")

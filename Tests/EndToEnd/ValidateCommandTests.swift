@@ -7,7 +7,8 @@ struct ValidateCommandTests {
         let notes = try Notes()
         let result = try await Command.run(["validate", notes.pipeline])
         #expect(result.status == 0)
-        #expect(result.output.contains("is valid: pipeline notes, stages ingest, match from ingest"))
+        let stages = "ingest, match from ingest, coalesce from match, payload from coalesce, deliver from payload"
+        #expect(result.output == "\(notes.pipeline) is valid: pipeline notes, stages \(stages)\n")
         #expect(result.errors == "")
     }
 
@@ -20,7 +21,7 @@ struct ValidateCommandTests {
     }
 
     @Test(arguments: ["kind: match", "use: match", "type: match", "stge: match", "comand: [cat]"])
-    func `a mistyped key for the kind of a stage is reported in place of an unknown kind`(line: String) async throws {
+    func `a wrong key in place of stage or command is reported, and not an unknown kind`(line: String) async throws {
         let notes = try Notes()
         let stages = "  ingest: {}\n  filter: {from: ingest, \(line)}\n"
         let file = try notes.write("pipeline: a\nstages:\n" + stages, to: "p.yaml")
@@ -33,11 +34,11 @@ struct ValidateCommandTests {
         #expect(!result.errors.contains("unknown kind"), "\(result)")
     }
 
-    @Test func `a file in place of the data folder is a warning at the line of the key data`() async throws {
+    @Test func `a file in place of the data folder is a warning at the line of the key 'data'`() async throws {
         let notes = try Notes()
         try notes.write("", to: "data")
         let result = try await Command.run(["validate", notes.pipeline])
-        #expect(result.status == 0 && result.errors.hasPrefix("warning: \(notes.pipeline):"), "\(result)")
+        #expect(result.status == 0 && result.errors.hasPrefix("warning: \(notes.pipeline):2:"), "\(result)")
         #expect(result.errors.contains(": data: \(notes.folder)/data is not a folder; remove it, or "), "\(result)")
     }
 
@@ -123,10 +124,12 @@ struct ValidateCommandTests {
         #expect(text.output == "")
         #expect(
             text.errors.hasPrefix("\(notes.pipeline):5:13: stages.ingest.bindd: unknown key; did you mean \"bind\"?"))
+        #expect(text.errors.contains("\n\(notes.pipeline):5:29: stages.ingest.door: "))
         let json = try await Command.run(["validate", "--json", notes.pipeline])
         #expect(json.status == 78)
         #expect(json.errors == "")
         #expect(json.output.hasPrefix("{\"valid\":false,\"errors\":[{\"file\":"))
         #expect(json.output.contains("\"line\":5,\"column\":13,\"key\":\"stages.ingest.bindd\""))
+        #expect(json.output.contains("\"line\":5,\"column\":29,\"key\":\"stages.ingest.door\""))
     }
 }

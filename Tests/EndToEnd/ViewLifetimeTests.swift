@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The compiler checks the lifetimes of views also in a plugin's package that enables no compiler features.
-@Suite struct ViewLifetimes {
+@Suite struct ViewLifetimeTests {
     private static let plugin = """
         import JSON
         import PipelineKit
@@ -22,7 +22,7 @@ import Testing
         func keepState(_ snapshot: inout SnapshotReader) throws { line = try snapshot.view() }
         """
 
-    @Test func `a plugin cannot keep a view of an event`() async throws {
+    @Test func `a plugin can copy a view's content but cannot keep the view`() async throws {
         let built = URL(fileURLWithPath: try Program.folder()).resolvingSymlinksInPath()
         let checkouts = built.deletingLastPathComponent().deletingLastPathComponent().path + "/checkouts"
         let modules = [built.path + "/Modules"] + ["CVector", "CCRC32C", "CSyncFileRange"].map { "Sources/" + $0 }

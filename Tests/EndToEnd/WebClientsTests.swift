@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs clients that use none of Belfry's libraries against a gateway.
+/// Tests of a gateway that `belfry up` started. Most of them use clients that contain none of Belfry's libraries.
 @Suite(.timeLimit(.minutes(10)))
 struct WebClientsTests {
     /// pyicloud and schemathesis are not in Debian. `deploy/test --full` installs them.
@@ -183,9 +183,9 @@ struct WebClientsTests {
 /// A file of keys with one server-to-server key.
 private enum ServerKey {
     /// - Returns: The key's ID.
-    static func write(for privateKey: String, to path: String) async throws -> String {
+    static func write(for privateKeyFile: String, to path: String) async throws -> String {
         let made = try await Program.run(
-            "/bin/sh", ["-c", "openssl ec -in \(privateKey) -pubout -outform DER | od -An -tx1 | tr -d ' \\n'"])
+            "/bin/sh", ["-c", "openssl ec -in \(privateKeyFile) -pubout -outform DER | od -An -tx1 | tr -d ' \\n'"])
         try #require(made.status == 0 && !made.output.isEmpty, "\(made)")
         let id = String(repeating: "1a", count: 32)
         let text = """

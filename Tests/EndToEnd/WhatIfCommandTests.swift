@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `belfry whatif` prints about the effect of a change.
+/// What `belfry whatif` prints about the effect of other settings, stages, pipeline files or subscriptions.
 @Suite(.timeLimit(.minutes(5)))
 struct WhatIfCommandTests {
     private static func whatIf(_ notes: Notes, _ more: String..., onTerminal: Bool = false) async throws
@@ -43,7 +43,7 @@ struct WhatIfCommandTests {
         #expect(piped.output == lines, "\(piped.output)")
     }
 
-    @Test func `a change without effect exits with 0`() async throws {
+    @Test func `whatif exits with 0 if no push would be different`() async throws {
         let notes = try await Notes.recorded()
         let text = try await Self.whatIf(notes, "--set", "coalesce.window=2000ms", onTerminal: true)
         #expect(text.status == 0 && text.output == "no difference in 1 push\n", "\(text)")
@@ -65,7 +65,7 @@ struct WhatIfCommandTests {
         #expect(piped.output.contains(#""changed":1,"categories":{"alert text":1},"change":7}"#), "\(piped.output)")
     }
 
-    @Test func `commands without effect are reported`() async throws {
+    @Test func `a file for --with that has no effect is reported`() async throws {
         let notes = try await Notes.recorded()
         let empty = try notes.write("\n  \n", to: "empty.ndjson")
         let nothing = try await Self.whatIf(notes, "--with", empty)
@@ -88,7 +88,7 @@ struct WhatIfCommandTests {
         #expect(both.status == 1 && both.errors == "", "\(both)")
     }
 
-    @Test func `an invalid command is reported with file and line`() async throws {
+    @Test func `a line that --with cannot use is reported with file and line`() async throws {
         let notes = try await Notes.recorded()
         let good = try String(contentsOfFile: Self.otherSubscription(notes), encoding: .utf8)
         for (line, reason) in [
@@ -127,7 +127,7 @@ struct WhatIfCommandTests {
         ("pager.window=1s", "there is no stage pager"),
         ("window=1s", "--set takes STAGE.KEY=VALUE"),
     ])
-    func `a setting that cannot be changed is refused`(_ setting: String, _ reason: String) async throws {
+    func `a change that --set cannot make is refused`(_ setting: String, _ reason: String) async throws {
         let notes = try await Notes.recorded()
         let refused = try await Self.whatIf(notes, "--set", setting)
         #expect(refused.status == 64 && refused.output.isEmpty, "\(refused)")

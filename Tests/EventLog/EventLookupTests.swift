@@ -120,7 +120,7 @@ struct EventLookupTests {
         }
     }
 
-    @Test func `events from a damaged header on are errors, and an event with a torn header is missing`() throws {
+    @Test func `lookups from a damaged batch header on fail, and the event of a torn batch is not found`() throws {
         let log = try Log()
         for _ in 0..<3 { try log.append(1, length: 20) }
         try log.writer.close()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventLog
 
-/// Makes each system call of a writer fail once, with each kind of fault.
+/// A writer makes system calls that change the disk. Each of these calls fails once, with each kind of fault.
 @Suite struct FaultTests {
     enum Fault: CaseIterable, Sendable { case io, full, interrupted, short }
 

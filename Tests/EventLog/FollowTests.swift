@@ -59,7 +59,7 @@ import Testing
         let scratch = Scratch()
         let writer = try scratch.writer()
         let reader = try EventLogReader(directory: scratch.log, from: .end)
-        #expect(try reader.waitForMore(timeout: .zero), "the first wait did not end at once")
+        #expect(try reader.waitForMore(timeout: .zero), "the first wait did not report possible batches")
         #expect(try reader.next() == nil)
         #expect(try !reader.waitForMore(timeout: .milliseconds(2)))
         try writer.append([event(1)])

@@ -68,7 +68,7 @@ import Time
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
     }
 
-    @Test func `files of another log and files without later events do not prove a lost end`() throws {
+    @Test func `snapshots of another log or of the last event do not prove a lost end`() throws {
         let scratch = Scratch()
         try writeLog(in: scratch)
         try addSnapshot(scratch, at: 10)

@@ -36,11 +36,11 @@ import Time
             var damaged = try bytes(of: path)
             damaged[random.below(damaged.count)] ^= 1 << random.below(8)
             try write(damaged, to: path)
-            try check(scratch, batches, damagedFile: path, "BELFRY_SEED=\(seed)")
+            try check(scratch, batches, "BELFRY_SEED=\(seed)")
         }
     }
 
-    private func check(_ scratch: Scratch, _ batches: [ModelBatch], damagedFile: String, _ seed: Comment) throws {
+    private func check(_ scratch: Scratch, _ batches: [ModelBatch], _ seed: Comment) throws {
         let before = try Dictionary(uniqueKeysWithValues: scratch.segments.map { ($0, try bytes(of: $0)) })
         let plan = try LogRepair(directory: scratch.log).plan
         #expect(plan.damage == (try EventLogs.verify(directory: scratch.log).problems.first), seed)
@@ -112,7 +112,7 @@ import Time
         #expect(throws: EventLogError.notALog(directory: scratch.path)) { try LogRepair(directory: scratch.path) }
     }
 
-    @Test func `a repair moves snapshots and index files of lost events away, and reports their consumers`() throws {
+    @Test func `a repair moves away snapshots and indexes of lost events, and reports the events' consumers`() throws {
         let scratch = Scratch()
         _ = try writeLog(in: scratch)
         let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))

@@ -28,7 +28,7 @@ import Time
         for count in 1...3 {
             let file = SettingsFile(lines: (0..<UInt64(count)).map { line($0) })
             let found = try #require(try read(scratch, file.text))
-            #expect(found.lines.map(\.text) == file.lines.map(\.text) && found.isChecked && found.text == file.text)
+            #expect(found.lines.map(\.text) == file.lines.map(\.text) && found.hasCRC && found.text == file.text)
         }
     }
 
@@ -55,7 +55,7 @@ import Time
         let scratch = try scratch()
         let text = line(0).text + "\n" + line(7).text + "\n"
         let file = try #require(try read(scratch, text))
-        #expect(!file.isChecked && file.text == text)
+        #expect(!file.hasCRC && file.text == text)
     }
 
     @Test func `settings of another log are refused, and the error names both logs`() throws {
@@ -71,7 +71,7 @@ import Time
         #expect(try read(scratch, SettingsFile(lines: [line(0)]).text)?.log == nil, "a log was named")
     }
 
-    @Test func `reading a settings file with a changed bit fails if the file names its log`() throws {
+    @Test func `reading a settings file that names its log fails after any bit was changed`() throws {
         let scratch = try scratch()
         let bytes = Array(SettingsFile(lines: [line(0), line(7)], of: LogIdentity(seed: "a", name: "b")).text.utf8)
         for place in bytes.indices {

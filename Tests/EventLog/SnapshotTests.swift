@@ -112,7 +112,7 @@ import Time
 
     // MARK: Faults
 
-    @Test func `a failure of any system call while a snapshot is written leaves the older snapshots`() throws {
+    @Test func `a failed write, sync or rename of a new snapshot leaves the older snapshots`() throws {
         try scratch.snapshots.write(.at(1, position: 1), "old")
         for code in [ENOSPC, EIO, EDQUOT] {
             var call = 0
@@ -210,7 +210,7 @@ extension LogSummary {
 }
 
 extension FileCalls {
-    /// Calls that succeed `count` times and then always fail.
+    /// Writes, syncs and renames succeed `count` times in all, and then always fail.
     fileprivate static func failing(after count: Int, code: CInt) -> FileCalls {
         let disk = FailingDisk(after: count, code: code)
         var calls = FileCalls()

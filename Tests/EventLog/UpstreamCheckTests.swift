@@ -3,7 +3,7 @@ import Time
 
 @testable import EventLog
 
-/// `verify` compares a log's cursor with its upstream log.
+/// `verify` compares a log's cursor with its upstream log, and its name with its folder. It also runs the given checks.
 @Suite struct UpstreamCheckTests {
     private let identity = LogIdentity(seed: "test", name: "changes")
 
@@ -15,13 +15,13 @@ import Time
         try writer.close()
     }
 
-    private func writeMatches(in scratch: Scratch, cursors: [UInt64], of identity: LogIdentity) throws {
+    private func writeMatches(in scratch: Scratch, cursors: [UInt64], upstream: LogIdentity) throws {
         let writer = try scratch.writer()
         for (index, sequence) in cursors.enumerated() {
             try writer.append([event(index)], cursor: Cursor(["changes": sequence]))
         }
         try writer.close()
-        try write(Array(UpstreamNote(log: "changes", identity: identity).text.utf8), to: scratch.log + "/upstream.json")
+        try write(Array(UpstreamNote(log: "changes", identity: upstream).text.utf8), to: scratch.log + "/upstream.json")
     }
 
     private func problems(_ scratch: Scratch) throws -> [VerifyReport.Problem] {
@@ -31,7 +31,7 @@ import Time
     @Test func `a cursor within the upstream log is sound`() throws {
         let scratch = Scratch()
         try writeChanges(in: scratch, events: 5)
-        try writeMatches(in: scratch, cursors: [1, 1, 3, 5], of: identity)
+        try writeMatches(in: scratch, cursors: [1, 1, 3, 5], upstream: identity)
         #expect(try problems(scratch) == [])
         #expect(try EventLogs.cursor(directory: scratch.log) == Cursor(["changes": 5]))
         #expect(try EventLogs.consumers(ofLogAt: scratch.path + "/changes").map(\.lastProcessed) == [5])
@@ -40,7 +40,7 @@ import Time
     @Test func `a cursor beyond the upstream log is reported`() throws {
         let scratch = Scratch()
         try writeChanges(in: scratch, events: 4)
-        try writeMatches(in: scratch, cursors: [1, 5], of: identity)
+        try writeMatches(in: scratch, cursors: [1, 5], upstream: identity)
         let problem = try #require(try problems(scratch).first)
         let file = try scratch.segments[0]
         #expect(problem.sequence == 2 && problem.file == file)
@@ -50,7 +50,7 @@ import Time
     @Test func `a cursor that goes back is reported`() throws {
         let scratch = Scratch()
         try writeChanges(in: scratch, events: 5)
-        try writeMatches(in: scratch, cursors: [1, 4, 3, 5], of: identity)
+        try writeMatches(in: scratch, cursors: [1, 4, 3, 5], upstream: identity)
         let problem = try #require(try problems(scratch).first)
         #expect(problem.sequence == 3)
         #expect(problem.reason == "the cursor goes back from sequence 4 of 'changes' to 3")
@@ -59,7 +59,7 @@ import Time
     @Test func `an upstream log with another identity is reported`() throws {
         let scratch = Scratch()
         try writeChanges(in: scratch, events: 5)
-        try writeMatches(in: scratch, cursors: [1], of: LogIdentity(seed: "other", name: "changes"))
+        try writeMatches(in: scratch, cursors: [1], upstream: LogIdentity(seed: "other", name: "changes"))
         #expect(try problems(scratch).map(\.file) == [scratch.log + "/upstream.json"])
         try write(Array("{}".utf8), to: scratch.log + "/upstream.json")
         #expect(try problems(scratch).map(\.reason) == ["the file was changed after Belfry wrote it"])
@@ -67,13 +67,13 @@ import Time
 
     @Test func `only the log itself is checked if the upstream log is missing`() throws {
         let scratch = Scratch()
-        try writeMatches(in: scratch, cursors: [1, 7], of: identity)
+        try writeMatches(in: scratch, cursors: [1, 7], upstream: identity)
         #expect(try problems(scratch) == [])
     }
 
     @Test func `a manifest with another name than the folder is reported`() throws {
         let scratch = Scratch()
-        try writeMatches(in: scratch, cursors: [1], of: identity)
+        try writeMatches(in: scratch, cursors: [1], upstream: identity)
         let path = scratch.log + "/log.json"
         let name = scratch.log.split(separator: "/").last ?? ""
         let text = String(decoding: try bytes(of: path), as: UTF8.self)
@@ -88,9 +88,9 @@ import Time
         func check(_ log: VerifiedLog) -> [VerifyReport.Problem] { body(log) }
     }
 
-    @Test func `files beside a log are checked against it`() throws {
+    @Test func `the given checks run for a sound log, and problems of a cache are only notes`() throws {
         let scratch = Scratch()
-        try writeMatches(in: scratch, cursors: [1, 7], of: identity)
+        try writeMatches(in: scratch, cursors: [1, 7], upstream: identity)
         let problem = VerifyReport.Problem(file: "index", offset: 3, sequence: 1, reason: "stale")
         let check = Check { log in
             #expect(log.lastSequence == 2 && log.name == "matches" && log.cursor == Cursor(["changes": 7]))

@@ -64,7 +64,7 @@ import Time
         _ = try scratch.writer()
     }
 
-    /// Between fork and exec, a child process that another thread starts has such a copy.
+    /// A child process that another thread starts has a copy of the lock's descriptor between fork and exec.
     @Test func `a copy of the lock's descriptor does not lock a closed log`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()

@@ -52,7 +52,9 @@ import Testing
         var parser = JSONParser()
         try Array(schema.utf8).withUnsafeBytes { bytes in
             let json = try parser.parse(bytes)
-            #expect(json["properties"]?["type"]?["enum"]?.elements.first { _ in true }?.string == json["title"]?.string)
+            let title = try #require(json["title"]?.string)
+            #expect(json["properties"]?["type"]?["enum"]?.elements.map(\.string) == [title])
+            #expect(json["required"]?.elements.contains { $0.string == "type" } == true)
         }
     }
 }

@@ -42,9 +42,9 @@ import ZeroMQ
         ] { #expect(requests[0].body.contains(part), "\(requests[0].body)") }
     }
 
-    /// After a kill, deliver repeats its recorded past, with the wakes that handed the notice out. It must also send
-    /// the pushes that came after these wakes.
-    @Test func `pushes behind a waiting notice survive two kills`() async throws {
+    /// After a kill, the host gives deliver its recorded input again, including the wakes at which deliver handed out
+    /// the notice. Deliver must also send the pushes that came after these wakes.
+    @Test func `pushes behind a waiting notice are sent despite two kills`() async throws {
         let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
         let apns = try await RunningAPNs(
             script: #"{"script":[{"when":{"token":"00ff"},"do":\#(gone)},{"do":{"latency":20}}]}"#)
@@ -87,9 +87,9 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 20)
     }
 
-    /// Deliver is killed repeatedly during a push to more devices than the server has streams. A push with
-    /// an answer in the log is not sent again.
-    @Test func `a crash repeats a push only to devices for which it was in flight`() async throws {
+    /// Deliver is killed repeatedly during a push to more devices than the server has streams. After a kill,
+    /// deliver sends the push again only to the devices for which it was in flight: at most one for each stream.
+    @Test func `a crash repeats a push to at most as many devices as the server has streams`() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: 4)
         let devices = 60
         let problems = try await SocketThread.run(name: "faults") {

@@ -77,7 +77,7 @@ import ZeroMQ
         try await stages.checkThatToolsAgree(setAside: 5)
     }
 
-    /// Makes an impossible log: the cursor names a dead letter that is missing.
+    /// Makes impossible logs: match's log records that an event was set aside, but the dead letter is missing.
     @Test func `a replay reports a missing dead letter of an event that was set aside`() async throws {
         let stages = try await Self.stagesAfterCrashes(savingRecords: ["n1", "poison"], snapshotBytes: "64 MiB")
         try await stages.run(untilOutcomes: 1)

@@ -11,14 +11,14 @@ import ZeroMQ
     private static let watchers = 2_000
     private static let roundsMax = 15
 
-    /// Match needs several batches for the matches of one change, and coalesce for the notifications of one window.
+    /// Match needs several batches for the matches of one change, and coalesce for the notifications of one wake.
     @Test(
         .timeLimit(.minutes(5)),
         arguments: Tier.some(of: [
             ("match", "matches", "window: 0s"),
             ("coalesce", "notifications", "window: 30ms, policy: debounce"),
         ]))
-    func `a stage that is killed in the middle of an event's outputs continues there`(
+    func `a stage that is killed in the middle of the outputs of an event or wake continues there`(
         _ stage: String, _ log: String, _ coalesce: String
     ) async throws {
         let seed = Seeded.ofThisRun
@@ -33,7 +33,7 @@ import ZeroMQ
                 round += 1
                 guard round <= Self.roundsMax else {
                     throw FaultError(
-                        "in \(Self.roundsMax) rounds, no kill of \(stage) came in the middle of an event's outputs")
+                        "in \(Self.roundsMax) rounds, no kill of \(stage) came amid the outputs of an event or wake")
                 }
                 let before = try pipeline.bytes(of: log)
                 try send([Self.change(round)], to: producer)

@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Runs real processes with a limit on the size of files, or on a small file system that is full. Each stage reports
-/// the full disk and waits. No acknowledged event is lost. When there is room again, the stages continue by themselves.
+/// Runs real processes with a limit on the size of files, or on a small file system that is full. A stage without
+/// room for its log reports the full disk and waits. When there is room again, it continues by itself. No acknowledged
+/// event is lost.
 @Suite(.serialized) struct FullDisk {
     private static let logs = [
         "ingest": "changes", "match": "matches", "coalesce": "notifications", "payload": "pushes",

@@ -7,7 +7,7 @@ import Testing
 import ZeroMQ
 
 /// Kills every process again and again under a continuous load. Afterwards no push is lost or invented, no `accepted`
-/// outcome is written twice, every log is intact, and a replay agrees with each log.
+/// outcome is written twice, every log is intact, and a replay finds no difference.
 @Suite(.serialized) struct KillRounds {
     @Test func `kills of every stage lose and invent no push`() async throws {
         let rounds = Tier.value(20, full: 200)
@@ -110,7 +110,8 @@ extension DisturbedRun {
 }
 
 extension LivePipeline {
-    /// Checks that every log is intact and that a replay agrees with it. Returns a text for each problem.
+    /// Checks that every log is intact, and that a replay agrees with the logs of match, coalesce, payload and deliver.
+    /// Returns a text for each problem.
     func problemsOfLogs() throws -> [String] {
         var problems: [String] = []
         for log in try EventLogs.list(in: folder.file("data/logs")) {

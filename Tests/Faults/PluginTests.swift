@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// With plugins that die, send nonsense or ignore signals, the host continues to run and no event is lost.
+/// Runs plugins that die, send nonsense or ignore signals. The host continues to run. Every event is passed
+/// on or becomes a dead letter. No plugin outlives its host.
 @Suite(.serialized, .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
 struct BadPlugins {
     private let folder: Folder
@@ -151,6 +152,7 @@ struct BadPlugins {
         #expect(report.contains(" of matches with an invalid event: more text after the end of the value"), "\(report)")
     }
 
+    /// A plugin that still ran would keep the pipe of standard error open, and the wait for the exit would fail.
     @Test(arguments: ["polite", "deaf"])
     func `a plugin gets SIGTERM when its host stops, and is killed if it ignores the signal`(
         _ mode: String
@@ -166,7 +168,6 @@ struct BadPlugins {
         if mode == "polite" { #expect(try folder.lines(of: mode) == ["SIGTERM"]) }
     }
 
-    /// A plugin that remained would keep the pipe of standard error open, and the wait for the exit would fail.
     /// A process that has ended, but that nobody has waited for, has no command line.
     private static func isRunning(_ process: Int32) -> Bool {
         FileManager.default.contents(atPath: "/proc/\(process)/cmdline")?.isEmpty == false
@@ -188,11 +189,11 @@ struct BadPlugins {
             let ready = up.lines.first { $0.hasPrefix("filter: ready, process ") }?.split { " ,".contains($0) }
             guard let host = ready?.dropFirst(3).first.flatMap({ Int32($0) }) else { throw FaultError("\(up.lines)") }
             let children = try Self.children(of: host)
-            guard children.count == 2 else { throw FaultError("the program and its watch: \(children)") }
+            guard children.count == 2 else { throw FaultError("not the program and its watch process: \(children)") }
             for child in children { kill(child, SIGINT) }
             kill(host, SIGKILL)
             try up.wait("another host") { up.lines.contains { $0.hasPrefix("filter: started again") } }
-            try up.wait("the end of the program and its watch") { children.allSatisfy { !Self.isRunning($0) } }
+            try up.wait("the end of the program and its watch process") { children.allSatisfy { !Self.isRunning($0) } }
             up.signal(SIGTERM)
             return try up.waitUntilExit(within: .seconds(30))
         }

@@ -10,7 +10,7 @@ import ZeroMQ
     private static let streams = 8
 
     @Test(arguments: Tier.some(of: ["deliver", "all"]))
-    func `the outcome of a push that is sent again after a kill says that the push may repeat`(
+    func `the outcome of a push that is sent again after a kill says that the push may have arrived twice`(
         _ victim: String
     ) async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: Self.streams)
@@ -39,9 +39,10 @@ import ZeroMQ
         #expect(outcomes.suffix(5).allSatisfy { !$0.contains("repeat_possible") })
     }
 
-    /// The push is deferred, and the log records this. Then the transport that has the push in flight is closed.
+    /// The push is deferred, and the log records this. Then the transport that has the push in flight ends: a reload
+    /// closes it, or deliver is killed.
     @Test(arguments: Tier.some(of: [true, false]))
-    func `the outcome of a deferred push whose transport was closed says that the push may repeat`(
+    func `the outcome of a deferred push whose transport ended says that the push may have arrived twice`(
         isReload: Bool
     ) async throws {
         let apns = try await RunningAPNs(

@@ -24,7 +24,7 @@ import ZeroMQ
         case device
         /// One of two apps with the same key, which share their streams.
         case app
-        /// One of two servers, which answers no request.
+        /// One of two servers. It answers no request.
         case server
 
         /// Whether the user belongs to the slow part.
@@ -36,7 +36,8 @@ import ZeroMQ
             }
         }
 
-        /// Entries of the local APNs' script that slow this part down.
+        /// Entries of the first local APNs' script that slow this part down. A slow server needs none: it is the second
+        /// local APNs, which has a script of its own.
         var scriptEntries: String {
             switch self {
             case .device: #"{"when":{"token":"\#(token(0))"},"do":{"latency":2500}},"#

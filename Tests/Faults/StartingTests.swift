@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Tests that errors at the start of a pipeline say what is wrong and what to do.
+/// Tests that errors at the start of a pipeline say what is wrong, and in some cases what to do.
 @Suite(.serialized) struct Starting {
     /// - Returns: The path of the pipeline file.
     private func writePipeline(in folder: Folder, data: String, bind: String) throws -> String {
@@ -58,7 +58,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a missing plugin program is reported at its place in the pipeline file`() async throws {
+    @Test func `a missing plugin program is reported with its key in the pipeline file`() async throws {
         let (status, said) = try await run(plugin: "/nope/program", in: Folder())
         #expect(status == 78, "\(said)")
         #expect(

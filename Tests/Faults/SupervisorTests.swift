@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Stops or kills the whole pipeline under load, and starts it again.
+/// Stops or kills the supervisor, `belfry up`. All its processes end with it. Under load, a new supervisor
+/// continues without loss.
 @Suite(.serialized) struct WholeRestart {
     @Test(arguments: Tier.some(of: [SIGTERM, SIGKILL]))
     func `stopping or killing the supervisor under load loses nothing`(_ signal: Int32) async throws {

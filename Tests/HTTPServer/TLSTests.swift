@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite(.enabled(if: TestCertificates.isPossible, "needs openssl"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: TestCertificates.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(5)))
 struct TLSTests {
     private let certificates: TestCertificates
 
@@ -69,8 +69,11 @@ struct TLSTests {
         let rig = try await rig()
         let url = "https://127.0.0.1:\(rig.server.port)/held"
         let client = try TestProgram("/usr/bin/curl", ["--insecure", version, url])
-        _ = try await rig.heldRequests.next()
+        let held = try await rig.heldRequests.next()
+        let gone = ValueRecorder<Bool>()
+        held.request.whenClientIsGone { gone.add(true) }
         client.kill()
+        #expect(try await gone.next())
         #expect(try await !rig.log.next().isComplete)
         try await rig.stop()
     }

@@ -135,7 +135,7 @@ import Testing
         #"{"type":"subscription.delete",\#(place),"database":"public","user":"_a","subscriptionID":"\#(id)"}"#
     }
 
-    @Test func `each reason why a subscription led to no push has its own code`() async throws {
+    @Test func `the code of an answer says why a subscription led to no push`() async throws {
         let pipeline = try await Self.run([
             Self.register("mac"), Self.save("once", once: true), Self.save("gone"), Self.delete("gone"),
             Self.save("twice", stars: 9), Self.save("twice", stars: 7), Self.note("n1"), Self.note("n2"),
@@ -170,7 +170,7 @@ import Testing
         #expect(answer.explanations.first?.parts.contains { $0.code == .conditionTrue } == true)
     }
 
-    @Test func `each reason why a device got no push has its own code`() async throws {
+    @Test func `the code of an answer says why a device got no push`() async throws {
         let pipeline = try await Self.run([
             Self.register("mac"), Self.register("gone"), Self.unregister("gone"), Self.register("old", token: "t"),
             Self.register("new", of: "_b", token: "t"), Self.save("s"), Self.note("n1", origin: "mac"),
@@ -299,7 +299,7 @@ import Testing
         #expect(!answer.isPushed)
     }
 
-    @Test func `an unknown or ambiguous question is rejected, and the nearest known name is suggested`() async throws {
+    @Test func `an unknown or ambiguous name is rejected, and the nearest known name is suggested`() async throws {
         let pipeline = try await Self.run([
             Self.register("alice-mac"), Self.save("feed"), Self.register("alice-mac", of: "_b"), Self.note("n"),
         ])

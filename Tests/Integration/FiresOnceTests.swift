@@ -37,7 +37,7 @@ import Testing
     }
 
     private static func pipeline(in folder: Folder? = nil) throws -> VirtualPipeline {
-        // Match makes a snapshot as often as it can. After a crash, match uses the newest snapshot or the one before.
+        // Match makes a snapshot as often as it can, so after a crash it can start with a snapshot.
         try VirtualPipeline(
             PipelineFile.parse(yaml, file: "once.yaml", registry: .builtIns),
             log: LogSettings(sync: .never, snapshotBytes: 1),

@@ -10,8 +10,8 @@ import Time
 /// Tests pipelines on a machine whose clock jumps forwards and back.
 @Suite struct JumpingClock {
     private static func jumping(_ seed: UInt64) -> HostTime {
-        let random = Clock(seed: seed)
-        return HostTime(wall: { random.read() })
+        let clock = Clock(seed: seed)
+        return HostTime(wall: { clock.read() })
     }
 
     private final class Clock: Sendable {

@@ -8,11 +8,12 @@ import Testing
 
 @testable import Inspect
 
-/// Tests replays and `whatif` with the setting `strictRecordType`.
+/// Tests replays, `whatif` and explanations with the setting `strictRecordType`.
 @Suite struct RecordTypeSetting {
-    private static func file(_ reading: String) throws -> PipelineFile {
+    private static func file(_ strictRecordType: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(
-            ingest: "subscriptionsInAnyDatabase: true", match: "strictRecordType: \(reading)", coalesce: "window: 0s")
+            ingest: "subscriptionsInAnyDatabase: true", match: "strictRecordType: \(strictRecordType)",
+            coalesce: "window: 0s")
     }
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
@@ -50,8 +51,8 @@ import Testing
         let history = try SettingsHistory(logDirectory: pipeline.folderOfLogs + "/matches")
         #expect(
             history.entries.map(\.settings) == [#"{"strictRecordType":"narrow"}"#, #"{"strictRecordType":"ignore"}"#])
-        for reading in ["narrow", "ignore"] {
-            let recorded = try RecordedPipeline(Self.file(reading), logs: pipeline.folderOfLogs)
+        for value in ["narrow", "ignore"] {
+            let recorded = try RecordedPipeline(Self.file(value), logs: pipeline.folderOfLogs)
             let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
             #expect(results.compactMap(\.difference) == [])
         }
@@ -69,7 +70,8 @@ import Testing
         #expect(report.added == 1 && report.removed == 0)
     }
 
-    /// The recorded settings of ingest include the value true.
+    /// Ingest's setting `subscriptionsInAnyDatabase` is recorded as the string `"true"`, and must be readable as a
+    /// boolean.
     @Test func `a folder of logs is explained with its recorded settings`() async throws {
         let pipeline = try VirtualPipeline(Self.file("ignore"))
         try await pipeline.run(Self.preparation + [Self.save("Task", "t1")], batchSizes: [], drains: true)

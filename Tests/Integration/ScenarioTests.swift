@@ -10,8 +10,8 @@ import Testing
 
 @testable import BelfryTool
 
-/// Runs each `Pipelines/NAME.scenarios/*.ndjson` as `belfry run` does, and compares the results with the expected
-/// results in the files beside it.
+/// Runs each scenario, `Pipelines/NAME.scenarios/SCENARIO.ndjson`, as `belfry run` does. Compares its pushes, errors
+/// and logs with the expected ones in the files beside the scenario.
 @Suite struct Scenarios {
     struct Scenario: Sendable, CustomTestStringConvertible {
         let pipeline: String

@@ -2,7 +2,7 @@ import BelfryTestKit
 import PipelineTestKit
 import Testing
 
-/// Tests the answers to subscriptions that are sent to the door of a pipeline, and their errors and limits.
+/// Tests subscriptions that are sent to the door of a pipeline: the answers, the errors and the limits.
 @Suite struct SubscriptionDoor {
     private static let yaml = """
         pipeline: subscriptions

@@ -12,7 +12,9 @@ struct BrokenTextTests {
     ]
 
     @Test(arguments: whole)
-    func `every prefix of a text is refused as incomplete, empty or invalid UTF-8`(_ text: String) {
+    func `every prefix that ends before the last bracket is refused as incomplete, empty or invalid UTF-8`(
+        _ text: String
+    ) {
         let bytes = Array(text.utf8)
         let end = bytes.lastIndex { $0 != UInt8(ascii: " ") } ?? 0
         for length in 0...end {

@@ -45,8 +45,8 @@ import Testing
         var buckets = [Int](repeating: 0, count: 256)
         for number in 0..<25_600 { buckets[hash(Array("r\(number)".utf8)) & 255] += 1 }
         #expect(buckets.allSatisfy { (40...180).contains($0) })
-        var numbers = [Int](repeating: 0, count: 256)
-        for number in 0..<25_600 { numbers[ByteHash.of(UInt64(number)) & 255] += 1 }
-        #expect(numbers.allSatisfy { (40...180).contains($0) })
+        var numberBuckets = [Int](repeating: 0, count: 256)
+        for number in 0..<25_600 { numberBuckets[ByteHash.of(UInt64(number)) & 255] += 1 }
+        #expect(numberBuckets.allSatisfy { (40...180).contains($0) })
     }
 }

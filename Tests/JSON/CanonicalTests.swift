@@ -2,7 +2,6 @@ import Testing
 
 @testable import JSON
 
-/// Texts with equal values have the same canonical form, and other texts a different one.
 struct CanonicalTests {
     private static func canonical(_ text: String) throws -> ExactText {
         var parser = JSONParser()

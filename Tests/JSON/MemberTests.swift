@@ -22,7 +22,7 @@ struct MemberTests {
         #expect(read("3") { $0.count } == .success(0))
     }
 
-    @Test func `a value has the text and the offset that it has in the whole text`() {
+    @Test func `a value gives its exact text, and its offset in the whole text`() {
         let spaced = "  { \"k\" : [ 1 , \"x\" ] }  "
         #expect(read(spaced) { String(decoding: $0.raw, as: UTF8.self) } == .success("{ \"k\" : [ 1 , \"x\" ] }"))
         #expect(read(spaced) { $0["k"].map { String(decoding: $0.raw, as: UTF8.self) } } == .success("[ 1 , \"x\" ]"))

@@ -61,7 +61,9 @@ struct DeviceTests {
         #expect(refusal == nil)
     }
 
-    @Test mutating func `the answer to an invalid device token says when the token became invalid`() throws {
+    @Test mutating func `the answer to an invalid device token says when the token became invalid, if known`()
+        throws
+    {
         register(.unregistered, since: 17)
         #expect(try refusal("ab01") == .answer(status: 410, reason: "Unregistered", timestamp: 17))
         register(.expired)

@@ -23,7 +23,7 @@ struct Fixture {
             isStrict: isStrict)
     }
 
-    /// Makes a new key of this team, and adds it to the server's registry.
+    /// Makes a key of the team `TEAM123456`, applies `change` to its entry, and adds the entry to the registry.
     mutating func addKey(_ id: String, _ change: (inout SigningKey) -> Void = { _ in }) -> PrivateKey {
         let key = PrivateKey()
         var entry = SigningKey(id: id, team: "TEAM123456", publicKey: key.publicKey)

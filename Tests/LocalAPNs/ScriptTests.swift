@@ -52,11 +52,11 @@ struct ScriptTests {
 
     @Test func `a rule counts only the requests that fit its other conditions`() throws {
         var script = try script(#"{"when":{"token":"cd*","nth":2},"do":{"status":500}}"#)
-        let tokens = ["cd", "ab", "cd"].map { script.conduct(for: facts($0), at: 0).answer?.status }
-        #expect(tokens == [nil, nil, 500])
+        let statuses = ["cd", "ab", "cd"].map { script.conduct(for: facts($0), at: 0).answer?.status }
+        #expect(statuses == [nil, nil, 500])
     }
 
-    @Test func `which requests a random share selects depends only on the seed`() throws {
+    @Test func `the seed alone decides which requests a random share selects`() throws {
         var first = try script(#"{"when":{"share":0.25,"seed":7},"do":{"status":500}}"#)
         var again = first
         let drawn = statuses(&first, 4000)
@@ -117,7 +117,7 @@ struct ScriptTests {
     }
 
     @Test(arguments: [
-        (#"{"do":{"status":500}}x"#, "script:2: the line is not JSON: "),
+        (#"{"do":{"status":500}}x"#, "script:2: the line cannot be read as JSON: "),
         (#"{"when":{}}"#, "script:2: a rule needs \"do\""),
         (#"{"when":{"tokn":"ab"},"do":{}}"#, #"script:2: when: unknown key "tokn"; did you mean "token"?"#),
         (#"{"do":{"status":99}}"#, "script:2: do.status: expected a whole number from 200 to 599"),
@@ -127,7 +127,7 @@ struct ScriptTests {
             #"{"quirks":{"tokens":"soft"}}"#,
             #"script:2: quirks.tokens: expected one of strict, lenient, found "soft""#
         ),
-        (#"{"do":{"status":1,"status":2}}"#, "script:2: the line is not JSON: "),
+        (#"{"do":{"status":1,"status":2}}"#, "script:2: the line cannot be read as JSON: "),
         (
             #"{"do":{"silence":true,"reset":"CANCEL"}}"#,
             #"script:2: do.reset: contradicts "silence": give one of them"#

@@ -36,7 +36,7 @@ struct StoreTests {
         #expect(store.connect(StoreTests.mail, at: 11)?.fate == .expired)
     }
 
-    @Test mutating func `a push with expiration 0 is not stored`() {
+    @Test mutating func `a push with expiration 0 or an expiration that has passed is not stored`() {
         #expect(store.deliver(push("1", mayBeStored: false), isOnline: false, at: 0) == .dropped)
         #expect(store.deliver(push("2", mayBeStored: false), isOnline: true, at: 0) == .shown(replaced: nil))
         #expect(store.deliver(push("3", expires: 5), isOnline: false, at: 5) == .expired)

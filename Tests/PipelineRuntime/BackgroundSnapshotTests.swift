@@ -6,7 +6,7 @@ import Testing
 import ZeroMQ
 
 /// Tests that a stage makes its snapshots in the background. Meanwhile the stage takes events, and it can be stopped.
-/// Also tests that `health` reports the longest turns.
+/// Also tests that `health` reports the longest turns of the host's loop.
 @Suite struct BackgroundSnapshotTests {
     @Test func `a stage continues, and can stop, while its snapshot is made`() async throws {
         let folder = try Folder()
@@ -42,7 +42,7 @@ import ZeroMQ
             "the background snapshot was written after the stop")
     }
 
-    @Test func `health reports the longest turns by cause`() async throws {
+    @Test func `health reports the longest turns of the host's loop with their causes`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: folder)

@@ -66,6 +66,7 @@ import Testing
 
     @Test func `a file with a changed position is refused, and a file of an earlier build is accepted`() throws {
         let folder = try Folder()
+        // An earlier build wrote no checksum.
         try folder.write(#"[{"name":"match","first":70}]"# + "\n", to: "consumers.json")
         var positions = try ConsumerPositions(logDirectory: folder.path)
         #expect(positions.first(of: ["match"]) == 70)

@@ -75,7 +75,7 @@ import Time
         #expect(try crashThrice(at: 12).eventToSetAside == 12)
     }
 
-    @Test func `crashes from before a loss of power do not count`() throws {
+    @Test func `a note from before a loss of power does not count as a crash`() throws {
         for boot: UInt64 in 1...4 { try crash(at: 17...17, boot: boot) }
         #expect(try start(boot: 5).eventToSetAside == nil)
     }

@@ -6,7 +6,9 @@ import Testing
 import ZeroMQ
 
 @Suite struct DeadLetterFloorTests {
-    @Test func `dead letters are kept as long as the pipeline file says, independently of other events`() async throws {
+    @Test func `dead letters are kept until their own age limit, even if the limits for other events are smaller`()
+        async throws
+    {
         let folder = try Folder()
         let context = try HostContext()
         let clock = ControlledTime()

@@ -28,7 +28,7 @@ import ZeroMQ
         #expect(clock.fault == nil)
         clock.advance(to: Instant(microseconds: 9_000_000), into: &out)
         let fault = try #require(clock.fault)
-        #expect(fault.stage == "restless" && fault.wakes == StageFault.wakesMax)
+        #expect(fault.stage == "restless" && fault.wakes == StageFault.wakesUntilFault)
         #expect(fault.from >= Instant(microseconds: 1_000_000) && fault.to - fault.from < .seconds(1))
         #expect(fault.next >= fault.to)
         #expect(!clock.serveDeadlines(through: .distantFuture, into: &out))
@@ -45,7 +45,7 @@ import ZeroMQ
         #expect(clock.fault == nil)
     }
 
-    @Test func `a host ends with an error that names the stage and its deadline`() async throws {
+    @Test func `endless wakes end the host with an error that names the stage`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: folder, relay: "{from: gate, stage: restless, way: same}")
@@ -63,7 +63,7 @@ import ZeroMQ
     }
 }
 
-/// Asks to be woken when it receives an event. The setting `way` decides what each wake does.
+/// When it receives an event, it asks to be woken at once. The setting `way` decides what each wake does.
 struct Restless: Stage {
     struct Settings: PluginSettings {
         let way: String

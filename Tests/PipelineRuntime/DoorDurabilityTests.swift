@@ -21,7 +21,7 @@ import ZeroMQ
                 LinkFrame.produce(producer: "p", secret: Peer.secret, first: 1), Array((line + "\n").utf8))
             var isHeard = false
             // The host updates its report only after it has sent the answers of a turn of its loop.
-            try producer.wait(for: "the line's write to be delayed") {
+            try producer.wait(for: "the sync of the line's batch to be delayed") {
                 disk.delayedCount > 0 && gate.host.control.report.eventsIn > 0
             } onMessage: { _ in
                 isHeard = true

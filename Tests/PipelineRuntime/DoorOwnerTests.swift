@@ -175,7 +175,7 @@ import ZeroMQ
         #expect(throws: ProducerSecretError.self) { try ProducerSecret.readOrMake(at: path) }
     }
 
-    @Test func `the error for a secret that is not text says to restore the file, not to remove it`() throws {
+    @Test func `the error for a secret that is not text says to restore the file`() throws {
         let folder = try Folder()
         let path = folder.file("producer.secret")
         try Data([0xFF, 0xFE, 0xFD]).write(to: URL(fileURLWithPath: path))

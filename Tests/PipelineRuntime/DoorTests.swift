@@ -6,7 +6,7 @@ import ZeroMQ
 
 /// A door under hostile producers: each bad frame gets its error, each bad line its refusal, and the good lines are
 /// kept.
-@Suite struct Door {
+@Suite struct DoorTests {
     private struct Case {
         var name: String
         var frames: [[UInt8]]
@@ -80,19 +80,19 @@ import ZeroMQ
         let door = gate.host.control.report.door ?? ""
         let answers = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
-            return try Door.cases.map { bad in
+            return try DoorTests.cases.map { bad in
                 try peer.send(bad.frames)
                 return String(decoding: try peer.receive()[0], as: UTF8.self)
             }
         }
-        for (bad, answer) in zip(Door.cases, answers) {
+        for (bad, answer) in zip(DoorTests.cases, answers) {
             #expect(answer.hasPrefix(#"{"type":"error","code":"\#(bad.code)","#), "\(bad.name): \(answer)")
             #expect(bad.says.isEmpty || answer.contains(bad.says), "\(bad.name): \(answer)")
         }
         try await sendOne(door, context)
         // The host updates its report only after it has sent the answers of a turn of its loop.
-        try await gate.host.wait(for: "the count of refused frames") { $0.refusedFrames >= Door.cases.count }
-        #expect(gate.host.control.report.refusedFrames == Door.cases.count)
+        try await gate.host.wait(for: "the count of refused frames") { $0.refusedFrames >= DoorTests.cases.count }
+        #expect(gate.host.control.report.refusedFrames == DoorTests.cases.count)
         try await gate.stop()
         #expect(try gate.events() == [#"{"n":1}"#])
     }
@@ -100,7 +100,7 @@ import ZeroMQ
     private func sendOne(_ door: String, _ context: HostContext) async throws {
         let answer = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
-            try peer.send(Door.produce("1"), Door.line)
+            try peer.send(DoorTests.produce("1"), DoorTests.line)
             return try peer.receive("answer")
         }
         #expect(answer.contains(#""through":1,"accepted":1"#))
@@ -136,7 +136,7 @@ import ZeroMQ
             let peer = try Peer.connected(to: door, context.zmq)
             var lines = Array(text: "{\"n\":0}\n")
             for (index, bad) in bad.enumerated() { lines += bad.line + Array(text: "\n{\"n\":\(index + 1)}\n") }
-            try peer.send(Door.produce("1"), lines)
+            try peer.send(DoorTests.produce("1"), lines)
             return try peer.receive("answer", within: .seconds(60))
         }
         for (index, bad) in bad.enumerated() {
@@ -158,8 +158,8 @@ import ZeroMQ
         let answer = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
             let lines = [999_999, 1_000_000, 1_000_001, (2 << 20) - 1, 2 << 20, (2 << 20) + 1].flatMap(
-                Door.line)
-            try peer.send(Door.produce("1"), lines)
+                DoorTests.line)
+            try peer.send(DoorTests.produce("1"), lines)
             return try peer.receive("answer", within: .seconds(60))
         }
         #expect(answer.contains(#""through":6,"accepted":2"#), "\(answer)")
@@ -173,7 +173,7 @@ import ZeroMQ
         return start + [UInt8](repeating: 0x78, count: bytes - start.count - end.count) + end + [0x0A]
     }
 
-    @Test func `a frame larger than a batch is accepted whole, and its events are passed on`() async throws {
+    @Test func `a frame that fills more than one batch is accepted whole, and its events are passed on`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)
@@ -182,8 +182,8 @@ import ZeroMQ
         let door = gate.host.control.report.door ?? ""
         let answer = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
-            let lines = [[UInt8]](repeating: Door.line(bytes: 500_000), count: 17).flatMap(\.self)
-            try peer.send(Door.produce("1"), lines)
+            let lines = [[UInt8]](repeating: DoorTests.line(bytes: 500_000), count: 17).flatMap(\.self)
+            try peer.send(DoorTests.produce("1"), lines)
             return try peer.receive("answer", within: .seconds(60))
         }
         #expect(answer.contains(#""through":17,"accepted":17"#), "\(answer)")

@@ -34,7 +34,7 @@ import ZeroMQ
         try await host.stop()
     }
 
-    @Test func `a stage that waits for room at its start stops at once when asked`() async throws {
+    @Test func `a stage that waits for room at its start can be stopped`() async throws {
         let folder = try Folder()
         let disk = FillableDisk()
         disk.isFull = true

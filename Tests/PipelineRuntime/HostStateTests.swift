@@ -3,7 +3,8 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// Compares a host's state with a list of everything that happened to it, and with a log.
+/// Compares a host's state with a list of everything that happened to it. Also runs a toy host with this state, and
+/// checks the host's log.
 struct HostStateTests {
     @Test(arguments: Seeded.seeds)
     func `after any order of events the state of a host agrees with a slow model`(seed: UInt64) {
@@ -50,7 +51,7 @@ struct HostStateTests {
                 var host = ToyHost(world)
                 for _ in 0..<draw.below(60) { host.turn(&draw) }
                 world = host.world
-                #expect(world.isPrefix, "\(world)")
+                #expect(world.hasExpectedStart, "\(world)")
             }
             #expect(world.outputs == world.expected, "\(world)")
         }
@@ -291,7 +292,7 @@ private struct ToyWorld {
 
     var expected: [Int] { parts.flatMap { $0.flatMap(\.self) } }
     var isDone: Bool { committed == UInt64(parts.count) && unfinished == nil }
-    var isPrefix: Bool { expected.starts(with: outputs) }
+    var hasExpectedStart: Bool { expected.starts(with: outputs) }
 
     init(_ draw: inout Seeded) {
         var next = 0

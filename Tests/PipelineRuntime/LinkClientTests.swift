@@ -93,7 +93,7 @@ import ZeroMQ
         #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#, #"{"n":3}"#])
     }
 
-    @Test func `unreadable events become dead letters with reason and position`() async throws {
+    @Test func `unreadable events become dead letters with their sequence and the code of the mistake`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)
@@ -184,7 +184,7 @@ import ZeroMQ
             try upstream.wait(untilWritten: .max, in: relay)
         }
         let failure = await relay.failure()
-        #expect(failure as? LinkError == .upstreamLost(endpoint: endpoint, log: "gate", taken: 2, holds: 1))
+        #expect(failure as? LinkError == .upstreamLost(endpoint: endpoint, log: "gate", taken: 2, last: 1))
     }
 
     private static func feedTwo(_ upstream: FakeUpstream, _ relay: RunningHost) throws {

@@ -29,7 +29,7 @@ import ZeroMQ
             Case("no version", Array(text: #"{"type":"open","name":"c","after":0}"#), code: "link.version"),
             Case("version 2", open(version: "2"), code: "link.version", says: "protocol 1"),
             Case("version as text", open(version: "\"1\""), code: "link.version"),
-            Case("no name", open(name: "7"), code: "link.open"),
+            Case("a number for a name", open(name: "7"), code: "link.open"),
             Case("after -1", open(after: "-1"), code: "link.open"),
             Case("after as text", open(after: "\"0\""), code: "link.open"),
             Case(
@@ -41,7 +41,7 @@ import ZeroMQ
                 says: "from 4194304 to 1099511627775 bytes"),
             Case("no credit", open(credit: "0"), code: "link.credit"),
             Case("credit -1", open(credit: "-1"), code: "link.credit"),
-            Case("credit without end", open(credit: "9223372036854775807"), code: "link.credit"),
+            Case("credit far too large", open(credit: "9223372036854775807"), code: "link.credit"),
             Case("credit as text", open(credit: "\"8388608\""), code: "link.credit"),
         ]
     }
@@ -125,7 +125,7 @@ import ZeroMQ
         try await gate.stop()
     }
 
-    @Test func `endless grants of credit do not overflow`() async throws {
+    @Test func `grants of credit add up to no more than the maximum`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try await gate(folder, context)

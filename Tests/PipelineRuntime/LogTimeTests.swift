@@ -49,7 +49,7 @@ import Time
         #expect(time.behind == .seconds(-step - 6))
     }
 
-    @Test func `the log's time becomes the machine's time again`() {
+    @Test func `some time after the clock steps back, the log's time is the machine's time again`() {
         var time = machine.time(from: start)
         _ = time.now(from: .epoch)
         machine.set(by: .seconds(-120))

@@ -47,7 +47,7 @@ import Testing
         #expect(reports == ["answer through 11:", "refused without an answer: 0"])
     }
 
-    @Test func `belfry send reports how many lines were refused without an answer`() async throws {
+    @Test func `a sender reports how many lines were refused without an answer`() async throws {
         let folder = try Folder()
         let input = try folder.write((1...6).map { "{\"n\":\($0)}\n" }.joined(), to: "notes.ndjson")
         let (totals, complaints) = try await FakeDoor.answering { door in

@@ -154,6 +154,7 @@ import ZeroMQ
         #expect(opened.contains("\"after\":0"), "\(opened)")
         #expect(try store.positions == [])
         try await host.stop()
+        withExtendedLifetime(folder) {}
     }
 
     @Test func `an upstream that has lost events which the stage's log includes is refused with both positions`()
@@ -175,7 +176,7 @@ import ZeroMQ
             try upstream.wait(untilWritten: .max, in: host)
         }
         let failure = await host.failure() as? LinkError
-        #expect(failure == .upstreamLost(endpoint: file.sourceStage.bind, log: "gate", taken: 5, holds: 4))
+        #expect(failure == .upstreamLost(endpoint: file.sourceStage.bind, log: "gate", taken: 5, last: 4))
         #expect(try host.events() == log)
         withExtendedLifetime(folder) {}
     }

@@ -17,11 +17,12 @@ struct RecordedPastTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `feeding event by event repeats what the stage did before each event`(seed: UInt64) {
+    func `feeding event by event repeats what the stage did, in order and at its times`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<500 {
             let history = StageHistory(&draw)
             #expect(history.repeatedEventByEvent(feedsParts: true) == history.inputs, "\(history.headers)")
+            // Without `feedsParts`, an event comes after the answers of its first batches. So the answers are left out.
             let withoutAnswers = history.inputs.filter { !$0.isAnswers }
             #expect(history.repeatedEventByEvent(feedsParts: false).filter { !$0.isAnswers } == withoutAnswers)
         }

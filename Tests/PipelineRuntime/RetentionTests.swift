@@ -88,7 +88,7 @@ import ZeroMQ
         var stage = try relay()
         try await RetainedGate.run(file, context, time: fastTime) { [stage] gate in
             try gate.send(20)
-            try gate.wait(for: "the relay's count") { stage.host.control.report.taken >= 20 }
+            try gate.wait(for: "the relay to take 20 events") { stage.host.control.report.taken >= 20 }
             if takesSnapshots {
                 try gate.wait(for: "the first segments to be removed") { gate.first > 10 }
             } else {

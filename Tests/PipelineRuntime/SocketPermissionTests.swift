@@ -19,7 +19,8 @@ import ZeroMQ
         #expect(error?.description.contains("no permission to connect to \(path); run as the user") == true)
     }
 
-    /// Runs `body` as a user who may not open the folder. Only this thread becomes another user.
+    /// Runs `body` without permission to open the folder. If root runs the test, this thread becomes another user
+    /// meanwhile.
     private func withoutPermission<Result>(in folder: Folder, _ body: () throws -> Result) throws -> Result {
         guard geteuid() == 0 else {
             try #require(chmod(folder.path, 0) == 0)

@@ -10,7 +10,7 @@ import Time
 /// The check accepts policies that follow the rules, and finds policies that break them.
 @Suite struct PolicyCheckTests {
     @Test(arguments: Tier.some(of: ["latest", "debounce", "none", "{use: nights, until: 5000000}"]))
-    func `a policy that uses only its arguments passes`(_ policy: String) throws {
+    func `a policy that uses only its settings and arguments passes`(_ policy: String) throws {
         let settings = "{policy: \(policy), window: 300ms, maximumDelay: 20s, pendingPerUser: 2}"
         #expect(try PolicyCheck(Nights.self, settings: settings).problems() == [])
     }

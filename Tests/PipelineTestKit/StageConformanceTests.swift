@@ -78,7 +78,8 @@ private struct Counting: Stage {
 
     private let fault: String
     private var count = 0
-    /// Also counts the matches. Only `eager` saves it in snapshots. So with `forgets` a restart begins at 0 again.
+    /// Also counts the matches. With the fault `forgets`, a match gets this number. No snapshot saves it, so a restart
+    /// begins at 0 again. With the fault `eager`, it is 1 after the early output, and snapshots save it.
     private var unsavedCount = 0
     private var held: [(number: Int, due: Instant)] = []
     private var keepsWaking = false

@@ -34,7 +34,7 @@ struct TransportCheckTests {
 enum Fault: String, CaseIterable, Sendable {
     case forgetsAnswer = "has no answer"
     case answersTwice = "has two answers"
-    case answersForOthers = "has an answer but was not delivered"
+    case answersForOthers = "has an answer but was not in the batch"
     case losesPushes = "was accepted but did not arrive with its apns-id"
     case sendsTwice = "arrived 2 times, but its answer does not say so"
     case reversesOrder = " arrived before "

@@ -15,7 +15,7 @@ struct BytesTests {
             ("a IN {bytes('AQID'), bytes('AAAA')}", "BYTES", true), ("a IN {'AQID', 'x'}", "BYTES", false),
             ("a != nil", "BYTES", true), ("a != nil", "STRING", true),
         ] as [(String, String?, Bool)])
-    func `strings and bytes are never equal, unless the field has no type`(
+    func `no comparison of a string with bytes holds, unless the field has no type`(
         _ text: String, _ type: String?, _ holds: Bool
     ) throws {
         let named = type.map { #","type":"\#($0)""# } ?? ""

@@ -12,10 +12,10 @@ struct DistanceTests {
         (52.520008, 13.404954, 48.856613, 2.352222, 877_464), (10, 20, 10, 20, 0),
     ])
     func `distances are measured along great circles of a sphere with the Earth's mean radius`(
-        _ latitude: Double, _ longitude: Double, _ other: Double, _ otherLongitude: Double, _ metres: Double
+        _ latitude: Double, _ longitude: Double, _ otherLatitude: Double, _ otherLongitude: Double, _ metres: Double
     ) {
         let circle = Circle(latitude: latitude, longitude: longitude, radius: 0)
-        let distance = circle.distance(latitude: other, longitude: otherLongitude)
+        let distance = circle.distance(latitude: otherLatitude, longitude: otherLongitude)
         #expect(abs(distance - metres) <= max(0.5, metres * 2e-5), "\(distance)")
     }
 
@@ -28,7 +28,7 @@ struct DistanceTests {
         "distanceToLocation:fromLocation:(location(52.520008, 13.404954), f) <= 5000.0",
         "5000 > distanceToLocation:fromLocation:(f, location(52.520008, 13.404954))",
     ])
-    func `a location inside the circle is near`(_ text: String) throws {
+    func `only a location inside the circle is near`(_ text: String) throws {
         let near = try RecordPredicate(text: text)
         let filter = try RecordPredicate.filter(
             #"[{"comparator":"NEAR","fieldName":"f","fieldValue":{"value":{"latitude":52.520008,"longitude":13.404954},"type":"LOCATION"},"distance":5000}]"#

@@ -15,7 +15,7 @@ struct ExtendedTests {
         ("NOT ALL f != 1", "[1,2]", "[2]"), ("(f == 1 OR f == 2) AND (f == 2 OR f == 3)", "2", "1"),
         ("FALSEPREDICATE OR f == 1", "1", "2"), ("NOT (TRUEPREDICATE AND NOT f == 1)", "1", "2"),
     ])
-    func `the extended dialect reads OR, ALL and NOT before compounds`(
+    func `the extended dialect reads OR, ALL, and NOT before a compound`(
         _ text: String, _ holds: String, _ fails: String
     ) throws {
         let predicate = try extended.predicate(text)

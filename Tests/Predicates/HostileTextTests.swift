@@ -32,7 +32,7 @@ struct HostileTextTests {
             "\(accepted), \(refused), \(filtered), seed \(seed)")
     }
 
-    /// Reads a text with as many arguments as it has placeholders.
+    /// Reads a text with an argument for each placeholder, but with at most seven arguments.
     private static func read(_ text: String, _ reader: PredicateReader) throws -> PredicateReader.Reading {
         let given = arguments.prefix(text.matches(of: /%[@K]/).count).joined(separator: ",")
         return try withJSON("[\(given)]") { try reader.read(text: text, arguments: $0) }

@@ -1,13 +1,13 @@
 import TestSupport
 
-/// Draws texts of predicates from the grammar, with all of its spellings. ``broken(_:)`` changes bytes of a text.
+/// Draws texts of predicates in many spellings. Some texts are invalid. ``broken(_:)`` changes bytes of a text.
 struct RandomText {
     var random: Seeded
     let isExtended: Bool
 
     init(_ seed: UInt64, isExtended: Bool) { (random, self.isExtended) = (Seeded(seed), isExtended) }
 
-    /// Terms joined by AND and, in the extended dialect, OR.
+    /// Terms joined by AND. In the extended dialect, they are also joined by OR.
     mutating func disjunction(_ depth: Int) -> String {
         var text = conjunction(depth)
         while isExtended, random.isOneIn(3) { text += one(" OR ", "||", " or ") + conjunction(depth) }
@@ -104,7 +104,8 @@ struct RandomText {
 
     // MARK: Breaking
 
-    /// The text with one to three changes: a byte or a piece is inserted, removed or replaced, or the end is cut off.
+    /// The text after up to three changes. A change replaces, removes or inserts a byte, removes or repeats a piece, or
+    /// cuts off the end.
     mutating func broken(_ text: String) -> String {
         var bytes = Array(text.utf8)
         for _ in 0...random.below(3) where !bytes.isEmpty {

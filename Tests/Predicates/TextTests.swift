@@ -99,7 +99,7 @@ struct TextTests {
         ("'x' BEGINSWITH a", "predicate.unsupported", 4, "the field"), ("1 IN {1}", "predicate.syntax", 5, "a field"),
         ("a == 1 @", "predicate.syntax", 7, "'@'"), ("a $ 1", "predicate.syntax", 2, "'$'"),
     ])
-    func `an error in a text has the byte offset and says what to write`(
+    func `an error in a text has the byte offset and the reason`(
         _ text: String, _ code: String, _ offset: Int, _ word: String
     ) throws {
         let error = try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }

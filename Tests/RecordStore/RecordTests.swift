@@ -75,7 +75,7 @@ struct RecordTests {
         #expect(try record(test).created.milliseconds == 4 && record(test).type == "Other")
     }
 
-    @Test func `applying events returns the events that name a request, in order`() throws {
+    @Test func `applying events returns the events of known types that name a request, in order`() throws {
         let test = try TestStore()
         let request = #","request":"k7:1""#
         let lines = [

@@ -8,7 +8,7 @@ import Time
 
 let testLog = LogIdentity(seed: "record store", name: "changes")
 
-/// A store in a folder of its own, with its writer.
+/// A store in a folder of the test, with its writer.
 final class TestStore {
     let folder: Folder
     let store: RecordStore

@@ -3,9 +3,10 @@ import Testing
 
 @testable import Replay
 
-/// How threads share the spans of several stages: each span is replayed once, and few states are read back.
+/// How threads share the spans of several stages: each span is replayed once, and few states are restored from
+/// snapshots.
 @Suite struct SpanPlanTests {
-    /// A history of `count` spans, which end with snapshots at 1, 2 and so on.
+    /// A history of `count` spans, with snapshots at 1, 2 and so on between them.
     private func history(_ count: UInt64, bytes: UInt64) -> (spans: [StageSpan], bytes: UInt64) {
         let bounds = [nil] + (1..<count).map { Optional(header($0)) } + [nil]
         return (zip(bounds, bounds.dropFirst()).map { StageSpan(start: $0, end: $1) }, bytes)
@@ -17,7 +18,7 @@ import Testing
             sequence: position, now: .epoch)
     }
 
-    private func startPosition(of course: SpanCourse?) -> UInt64? { course?.span.start?.position }
+    private func startPosition(of series: SpanSeries?) -> UInt64? { series?.span.start?.position }
 
     @Test func `the largest history is replayed first`() {
         let plan = SpanPlan([history(1, bytes: 10), history(2, bytes: 30), history(1, bytes: 20)])
@@ -41,19 +42,19 @@ import Testing
     @Test func `every span is replayed once, whichever thread is faster`() throws {
         for seed in 0..<50 {
             let plan = SpanPlan([history(9, bytes: 90), history(4, bytes: 40), history(1, bytes: 10)])
-            var courses: [SpanCourse] = []
+            var active: [SpanSeries] = []
             var seen: [[UInt64]] = [[], [], []]
             for step in 0..<100 {
-                if courses.count < 2, let course = plan.next() {
-                    courses.append(course)
-                    seen[course.history].append(course.span.start?.position ?? 0)
-                } else if !courses.isEmpty {
-                    let index = (seed / 3 + step * (1 + seed % 5)) % courses.count
-                    let course = courses[index]
-                    if course.moveToNextSpan() {
-                        seen[course.history].append(course.span.start?.position ?? 0)
+                if active.count < 2, let series = plan.next() {
+                    active.append(series)
+                    seen[series.history].append(series.span.start?.position ?? 0)
+                } else if !active.isEmpty {
+                    let index = (seed / 3 + step * (1 + seed % 5)) % active.count
+                    let series = active[index]
+                    if series.moveToNextSpan() {
+                        seen[series.history].append(series.span.start?.position ?? 0)
                     } else {
-                        courses.remove(at: index)
+                        active.remove(at: index)
                     }
                 }
             }
@@ -61,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `after a difference its stage is replayed no further, and after a failure no stage is`() throws {
+    @Test func `an abandoned series has no more spans, and a stopped plan has no more spans for any series`() throws {
         let plan = SpanPlan([history(4, bytes: 40), history(4, bytes: 30)])
         let abandoned = try #require(plan.next())
         abandoned.abandon()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ErrorQueueTests {
     /// TLS code on the same thread would mistake errors in OpenSSL's error queue for its own errors (SSL_get_error(3)).
-    @Test func `no failure leaves an error in OpenSSL's error queue of the thread`() throws {
+    @Test func `no failure leaves an error in the thread's OpenSSL error queue`() throws {
         let key = PrivateKey()
         for number in ["00", "FF"].map({ String(repeating: $0, count: 32) }) {
             #expect(throws: SigningError.self) { try PrivateKey(pem: Samples.sec1([UInt8](hexadecimal: number))) }

@@ -5,8 +5,7 @@ import Testing
 
 /// Simulates whole pipelines with random faults. No fault may lose, double or change an event.
 ///
-/// The seed of the run is the seed of its first world. To repeat one world, set `BELFRY_SEED` to its
-/// seed.
+/// The seed of the run is the seed of its first world. To repeat one world, set `BELFRY_SEED` to its seed.
 @Suite(.serialized) struct Simulation {
     private static func seeds(_ ordinary: Int, full: Int) -> Range<UInt64> {
         Seeded.ofThisRun..<Seeded.ofThisRun + UInt64(Tier.value(ordinary, full: full))
@@ -30,13 +29,13 @@ import Testing
         }
         print("\(seeds.count) worlds from seed \(seeds.lowerBound) in \(ContinuousClock.now - begun): \(faults.text)")
         print("states compared with the logs: \(comparedStates.sorted { $0.key < $1.key })")
-        #expect(comparedStates.count == 5, "states were compared only of \(comparedStates.keys.sorted())")
+        #expect(comparedStates.count == 5, "only the states of \(comparedStates.keys.sorted()) were compared")
         guard Tier.current == .full else { return }
         for fault in Fault.allCases { #expect(faults[fault] > 0, "\(fault.rawValue) has never happened") }
     }
 
-    /// In the world of seed 178475, deliver got a late answer in the same step in which the push was sent again over
-    /// another transport.
+    /// In the world of seed 178475, deliver got the last answer to a push in flight in the same turn in which it handed
+    /// the push out again, to another transport.
     @Test(arguments: [178_475]) func `a seed that once showed a defect has no problems`(_ seed: UInt64) throws {
         let world = try World(seed: seed, context: try HostContext())
         let problems = try world.run()

@@ -5,7 +5,8 @@ import JSON
 
 /// Compares the events in logs with their declarations in `Events`.
 package enum DeclaredEvents {
-    /// How the events in the logs of a folder differ from their declarations. Each kind of problem is listed once.
+    /// How the events in the logs of a folder differ from their declarations. Each problem of a log is
+    /// listed once.
     package static func problems(inLogsUnder folder: String) throws -> [String] {
         let logs = try FileManager.default.contentsOfDirectory(atPath: folder).sorted().map { folder + "/" + $0 }
         var problems: [String] = []

@@ -8,7 +8,7 @@ package struct WaitFailure: Error, CustomStringConvertible {
 }
 
 extension StageHost {
-    /// Waits until the stage's report meets a condition.
+    /// Waits until the host's report meets a condition.
     ///
     /// - Parameter what: A description of the condition for the error.
     /// - Throws: ``WaitFailure`` with the last report, if the host ends or the limit passes first.

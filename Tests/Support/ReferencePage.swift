@@ -22,7 +22,7 @@ package struct ReferencePage: Sendable {
     /// Expects `rows` in the first table below a heading.
     ///
     /// - Parameter rows: Cells in Markdown. If a row has fewer cells than the table, people write the other cells in
-    ///   the page. The other cells are kept for the row with the same first cell.
+    ///   the page. These cells are taken from the page's row with the same first cell.
     package func expect(
         rows: [[String]], under heading: String, at place: SourceLocation = #_sourceLocation
     ) throws {

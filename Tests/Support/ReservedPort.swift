@@ -2,8 +2,8 @@ import Glibc
 
 /// A TCP port of this machine that no other program gets while this object lives.
 ///
-/// Connections to it are refused. No server can listen on it; if `forServer` is true, only a server with `SO_REUSEADDR`
-/// can.
+/// Connections to it are refused while no server listens on it. By default no server can listen on it. If `forServer`
+/// is true, a server with `SO_REUSEADDR` can.
 package final class ReservedPort: Sendable {
     package let number: Int
     private let descriptor: Int32

@@ -23,8 +23,8 @@ package final class RewrittenLogs {
         try rewrite(log, segmentBytes: segmentBytes, batches: .max, change)
     }
 
-    /// Keeps only the first batches of a log, as if the stage had been killed at that moment. Of the files beside the
-    /// log, only `upstream.json` and `settings.ndjson` remain.
+    /// Keeps only the first batches of a log, as if the stage had been killed after them. Of the files beside the log,
+    /// only `upstream.json` and `settings.ndjson` remain.
     package func cut(_ log: String, after batches: Int) throws { try rewrite(log, batches: batches) { [$1] } }
 
     private func rewrite(

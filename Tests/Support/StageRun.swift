@@ -21,7 +21,8 @@ package struct StageRun<S: Stage> {
     private var written = 0
     private let answer: (Delivery) -> TransportAnswer
 
-    /// - Parameter past: Gets the stage's events. Runs that share it must write the same events.
+    /// - Parameter past: Gets the stage's events, except the events of ``finish(wakesMax:)``. Runs that share it must
+    ///   write the same events.
     package init(
         _ stage: S, past: PastInMemory? = nil,
         answer: @escaping (Delivery) -> TransportAnswer = { TransportAnswer($0.id, .accepted) }
@@ -211,7 +212,7 @@ extension StageRun {
         }
     }
 
-    /// The byte with each bit flipped, and values that often reveal wrong bounds and signs.
+    /// The byte with each bit flipped, and values that often reveal errors in reading numbers and JSON.
     private static func damagedBytes(from byte: UInt8) -> Set<UInt8> {
         var damaged = Set((0..<8).map { byte ^ 1 << $0 })
         damaged.formUnion([0, 1, 0x7F, 0x80, 0xFF, byte &+ 1, byte &- 1, UInt8(ascii: "\""), UInt8(ascii: "}")])

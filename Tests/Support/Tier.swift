@@ -3,8 +3,9 @@ import Testing
 
 /// Which tests run: the tests of the ordinary check, which is for every change of the code, or all tests.
 ///
-/// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the cost of a test
-/// of the ordinary tier; `deploy/test` fails a test that costs more.
+/// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the processes,
+/// kills, worlds and seconds of a test of the ordinary tier. `deploy/test` fails a test that exceeds one of the first
+/// three limits. A test over the limit of seconds gets a warning, and fails at four times the limit.
 package enum Tier: String, Sendable {
     case ordinary, full
 

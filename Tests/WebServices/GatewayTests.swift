@@ -26,7 +26,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `the changes of a zone are its records; since a token, they include deleted records`() async throws {
+    @Test func `a zone's changes are all its records; with a token, only later changes, with deletions`() async throws {
         try await GatewayRig.with { rig in
             try await rig.post(
                 "private/zones/modify",
@@ -348,7 +348,7 @@ struct GatewayTests {
             }
             for _ in 0..<ReadThreads.count { release.signal() }
             let found = try await query
-            #expect(found.count("records") == 11, "the query waited behind the others: \(found)")
+            #expect(found.count("records") == 11, "the query must wait for a free thread: \(found)")
         }
     }
 

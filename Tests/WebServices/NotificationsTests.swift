@@ -5,7 +5,8 @@ import Testing
 @testable import PipelineTestKit
 @testable import WebServices
 
-/// `notifications/changes` and `notifications/read`, which a real courier answers.
+/// Tests `notifications/changes` and `notifications/read` with a real courier, and `notifications/changes` also without
+/// a courier and with an unreachable one.
 @Suite("Notifications at the gateway", .timeLimit(.minutes(3)))
 struct NotificationsTests {
     private static let subscription =
@@ -48,7 +49,7 @@ struct NotificationsTests {
             #expect(after["notifications.0.notificationID"] == id && after["notifications.0.isRead"] == "1")
 
             let other = try await rig.post("private/notifications/changes", as: "_bob")
-            #expect(other["serverErrorCode"] == "BAD_REQUEST", "another user has no notifications: \(other)")
+            #expect(other["serverErrorCode"] == "BAD_REQUEST", "_bob has no device at the courier: \(other)")
             #expect(try await changes("none of ours")["serverErrorCode"] == "BAD_REQUEST")
             let expired = try await changes("0-1-1")
             #expect(expired.status == 410 && expired["serverErrorCode"] == "CHANGE_TOKEN_EXPIRED", "\(expired)")

@@ -12,7 +12,7 @@ struct PendingWritesTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a write without events ends although the store applied the last sequence before the ledger began`() async {
+    func `a write without events ends although the store applied its last sequence before begin was called`() async {
         let writes = Writes {}
         writes.stored(through: 9, events: [])
         writes.begin(answered: 0, applied: 3)

@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `a peer that sends too large a frame is disconnected`() throws {
-        let pair = try Pair(.tcp, .pull, .push, bound: ZMQSocketOptions().with { $0.maxMessageBytes = 1000 })
+        let pair = try Pair(.tcp, .pull, .push, bound: ZMQSocketOptions().with { $0.frameBytesMax = 1000 })
         let monitor = try ZMQMonitor(pair.bound, .disconnected)
         _ = try pair.connected.send([[UInt8](repeating: 1, count: 1000)])
         #expect(try pair.bound.next().first?.count == 1000)

@@ -45,7 +45,7 @@ import Testing
         options.linger = .seconds(-1)
         options.sendHighWaterMessages = 0
         options.receiveHighWaterMessages = 10
-        options.maxMessageBytes = nil
+        options.frameBytesMax = nil
         options.routingID = [UInt8](repeating: 1, count: 255)
         options.queuesOnlyIfConnected = true
         options.reconnectInterval = .milliseconds(5)

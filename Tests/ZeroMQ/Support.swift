@@ -27,12 +27,12 @@ extension ZMQMultipart {
 }
 
 extension ZMQMonitor {
-    /// The next event of this kind; throws `TimedOut` instead of hanging.
-    func wait(for kind: Events) throws -> Event {
+    /// The next event of one of these kinds; throws `TimedOut` instead of hanging.
+    func wait(for kinds: Events) throws -> Event {
         let poller = ZMQPoller()
         poller.add(socket)
         while try poller.poll(timeoutMilliseconds: testTimeoutMilliseconds) == 1 {
-            if let event = try next(wait: false), kind.contains(event.kind) { return event }
+            if let event = try next(wait: false), kinds.contains(event.kind) { return event }
         }
         throw TimedOut()
     }

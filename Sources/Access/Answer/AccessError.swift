@@ -11,8 +11,8 @@ package struct AccessError: Error, Hashable, Sendable {
     package let redirectURL: String?
     /// The number of seconds after which the client may repeat the request; nil if the same request would fail again.
     package let retryAfter: Int?
-    /// Set if the refused credential could have been a guess. The attempt then counts against the limits of the client
-    /// and of the key.
+    /// Set if the refused credential could have been a guess. The attempt then counts against the limit of the client,
+    /// and against the limit of the key if ``FailedAttempt/keyID`` is set.
     let attempt: FailedAttempt?
 
     init(
@@ -32,7 +32,8 @@ package struct AccessError: Error, Hashable, Sendable {
 
 /// A request with a wrong token, key ID or signature.
 struct FailedAttempt: Hashable, Sendable {
-    /// The ID of the key that the request names; nil if the request names no existing key.
+    /// The ID of the key that the attempt counts against: the API token that came with a wrong web authentication
+    /// token, or the key whose signature is wrong. Nil if the API token or the key ID is itself wrong.
     var keyID: String?
 }
 

@@ -5,8 +5,8 @@ import Time
 struct Authenticator {
     let keys: AccessKeys
 
-    /// - Throws: ``AccessError`` if the request is malformed, if the keys do not allow the request, or if the request
-    ///   needs a user but names none.
+    /// - Throws: ``AccessError`` if the request is malformed, if a credential is missing, wrong, or not valid for this
+    ///   path or at this time, or if the path needs a user but the request has only an API token.
     func caller(of request: AccessRequest, at now: Instant) throws(AccessError) -> Caller {
         let path = try WebServicesPath(request.path)
         let query = try CredentialQuery(request.rawQuery)
@@ -40,7 +40,8 @@ struct Authenticator {
 
     /// The session of a web authentication token.
     ///
-    /// - Throws: If the token is not valid for this app, this path or this time.
+    /// - Throws: If the text is not a token of this gateway, or if the token is for another app, does not allow this
+    ///   path, has expired, or was ended when its user signed out everywhere.
     private func session(
         _ text: String, _ app: App, _ path: WebServicesPath, at now: Instant
     ) throws(AccessError) -> WebSession {

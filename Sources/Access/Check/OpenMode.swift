@@ -3,8 +3,8 @@ import CloudKitModel
 /// A gateway without a key file, for first steps on one machine: the web authentication token is the user's record
 /// name.
 ///
-/// The gateway listens on loopback only. But a web page in a browser of this machine reaches loopback too, so requests
-/// that come from pages of other sites are refused.
+/// The gateway listens on loopback only. But a web page in a browser of this machine reaches loopback too. So a request
+/// is refused if it has a header `Host` or `Origin` that does not name this machine.
 enum OpenMode {
     static let keyName = "(open)"
 
@@ -33,8 +33,8 @@ enum OpenMode {
             keyName: keyName, webToken: user, isReadOnly: user == nil, keyID: nil, signInURL: nil)
     }
 
-    /// - Throws: `ACCESS_DENIED` if the request names another host than this machine, or a page of another host sent
-    ///   it.
+    /// - Throws: `ACCESS_DENIED` if the header `Host` or `Origin` does not name this machine; `BAD_REQUEST` if one of
+    ///   them occurs more than once. A missing header is no error.
     private static func checkSite(of request: AccessRequest) throws(AccessError) {
         // DNS rebinding: a site can give its own name a loopback address. The header then contains the site's name.
         if let host = try request.single(Field.host), !isLoopback(host[...]) {

@@ -52,7 +52,8 @@ final class AccessKeyMonitor: Sendable {
         state = Mutex(State())
     }
 
-    /// The result of the last reading. Reads the file first if its stamp has changed, or if it has no stamp.
+    /// The result of the last reading. Reads the file first if its stamp has changed. If there is no stamp, as for a
+    /// missing file, tries to read the file at every call.
     func currentReading() -> Reading {
         guard let file else { return .open }
         let (reading, problem) = state.withLock { state in

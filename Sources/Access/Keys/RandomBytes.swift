@@ -1,4 +1,4 @@
-/// Makes random bytes, for secrets.
+/// Makes random bytes, for secrets and IDs.
 package typealias RandomBytes = (_ count: Int) -> [UInt8]
 
 /// The random numbers of the system.

@@ -3,8 +3,8 @@ import Time
 /// Limits failed attempts for each client and each key with token buckets. A failure takes a token from a bucket, and
 /// the bucket gains one token in each interval until it is full.
 ///
-/// A client without tokens is refused before anything else is checked. A key without tokens refuses only clients that
-/// have failed lately. Otherwise an attacker with many addresses could lock the key's owner out.
+/// A client without tokens is refused before its credentials are checked. A key without tokens refuses only clients
+/// that have failed lately. Otherwise an attacker with many addresses could lock the key's owner out.
 struct FailureLimiter: Sendable {
     struct Limit: Sendable {
         /// How many failures are allowed at once.

@@ -24,7 +24,8 @@ struct Assertion {
     private static let malformed =
         "it is not a JWT of three parts in Base64URL (RFC 7515), or it has more than \(bytesMax) bytes"
 
-    /// - Throws: `BAD_REQUEST` if the text is not a complete assertion.
+    /// - Throws: `BAD_REQUEST` if the text is too long or not a JWT, if a claim is missing or malformed, or if the header
+    ///   does not name ES256 or has critical extensions.
     init(_ text: String) throws(AccessError) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard text.utf8.count <= Assertion.bytesMax, parts.count == 3, let head = Base64URL.bytes(of: parts[0]),

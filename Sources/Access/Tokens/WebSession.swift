@@ -6,7 +6,7 @@ struct WebSession: Hashable, Sendable {
     var user: String
     var container: String
     var environment: ContainerEnvironment
-    /// The ID of the API token under which the user signed in. The session ends when that key is revoked.
+    /// The ID of the API token under which the user signed in. The session ends when this API token is revoked.
     var keyID: String
     /// The databases that the sign-in key allows.
     var databases: Set<DatabaseScope>

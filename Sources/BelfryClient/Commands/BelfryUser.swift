@@ -22,10 +22,11 @@ public struct BelfryUser: Hashable, Sendable {
 
     /// The ingest command that saves a subscription: a line for `belfry send`, without its newline.
     ///
-    /// - Parameter isStrict: Whether to reject what CloudKit rejects. If false, any subscription may be saved in any
-    ///   database, zone subscriptions may watch the default zone, and a predicate may contain `OR`, `ALL`, and `NOT`
-    ///   before a group. Ingest accepts such a subscription only if the pipeline file allows it.
-    /// - Throws: The first rule that the subscription violates.
+    /// - Parameter isStrict: Whether to reject what CloudKit rejects. If false, every type of subscription may be saved
+    ///   in every database, and zone subscriptions may watch the default zone. A predicate may then contain `OR`, `ALL`
+    ///   before a field, and `NOT` before `BETWEEN` or before a group with `AND` or `OR`. Ingest accepts such a
+    ///   subscription only if the pipeline file allows it.
+    /// - Throws: The first rule that the subscription or this user violates.
     public func command(
         saving subscription: CKSubscription, in scope: CKDatabase.Scope, isStrict: Bool = true
     ) throws(InvalidSubscription) -> String {

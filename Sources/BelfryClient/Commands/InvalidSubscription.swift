@@ -7,8 +7,9 @@ import Predicates
 public struct InvalidSubscription: Error, Hashable, Sendable {
     /// A stable word for programs, such as `name.length`. The ingest stage answers with the same codes.
     public let code: String
-    /// The property to change, such as `notificationInfo.desiredKeys[3]`, `querySubscriptionOptions` or
-    /// `databaseScope`.
+    /// The subscription's property to change, such as `notificationInfo.desiredKeys[3]` or `querySubscriptionOptions`.
+    /// For a mistake outside the subscription, this is `databaseScope`, `container` or `user`. The last stands for the
+    /// user's record name.
     public let property: String
     /// A sentence that states the rule and the remedy.
     public let reason: String
@@ -19,7 +20,7 @@ extension InvalidSubscription: CustomStringConvertible {
 }
 
 extension InvalidSubscription {
-    /// Beginnings of paths in a command, and the property that each stands for. The first one that matches counts.
+    /// How the beginning of a path in a command is replaced to get a property. The first beginning that matches counts.
     private static let properties = [
         ("subscription.subscriptionType", "databaseScope"), ("subscription.firesOn", "querySubscriptionOptions"),
         ("subscription.query.arguments", "predicate.arguments"), ("subscription.query.", ""),

@@ -17,14 +17,14 @@ struct Alert {
     var badge: NSNumber?
     var category: String?
 
-    init(_ aps: Payload?) {
+    init(_ aps: PayloadDictionary?) {
         guard let aps else { return }
         body = aps.text("alert")
         (soundName, badge, category) = (aps.text("sound"), aps.number("badge"), aps.text("category"))
         if let alert = aps.dictionary("alert") { read(alert) }
     }
 
-    private mutating func read(_ alert: Payload) {
+    private mutating func read(_ alert: PayloadDictionary) {
         body = alert.text("body")
         (localizationKey, localizationArgs) = (alert.text("loc-key"), alert.arguments("loc-args"))
         title = alert.text("title")

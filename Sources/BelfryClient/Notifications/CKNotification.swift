@@ -5,7 +5,7 @@ import Foundation
 open class CKNotification: NSObject, RemoteNotification {
     /// The kind of the subscription that sent the push.
     public enum NotificationType: Int, Sendable, BitwiseCopyable {
-        /// The payload names no kind. CloudKit's client returns this value, but its headers do not declare it.
+        /// The payload names no known kind. CloudKit's client returns this value, but its headers do not declare it.
         ///
         /// Code in earlier language modes does not see this case, because it may switch over CloudKit's four cases.
         @available(swift, introduced: 6)
@@ -22,7 +22,7 @@ open class CKNotification: NSObject, RemoteNotification {
 
     init(_ content: NotificationContent) { self.content = content }
 
-    static func read(_ payload: Payload) -> CKNotification? {
+    static func read(_ payload: PayloadDictionary) -> CKNotification? {
         guard let content = NotificationContent(payload) else { return nil }
         switch content.kind {
         case .query: return CKQueryNotification(content)
@@ -42,8 +42,8 @@ open class CKNotification: NSObject, RemoteNotification {
     open var subscriptionOwnerUserRecordID: CKRecord.ID? { content.ownerRecordID }
     /// The ID of the subscription. Belfry's payloads always have it.
     open var subscriptionID: CKSubscription.ID? { content.subscriptionID }
-    /// Whether data was left out: because the payload would have been too long, or because a payload cannot contain
-    /// values of the field's type.
+    /// Whether data was left out: because the payload would have been too long, or because a field has a type that is
+    /// not allowed among the desired keys or the localization arguments.
     open var isPruned: Bool { content.isPruned }
 
     /// The text of the alert.

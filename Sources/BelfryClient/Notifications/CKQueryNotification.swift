@@ -11,9 +11,9 @@ open class CKQueryNotification: CKNotification {
 
     /// The database of the record.
     open var databaseScope: CKDatabase.Scope { content.databaseScope }
-    /// What happened to the record; ``Reason/recordCreated`` if the payload does not say.
+    /// What happened to the record; ``Reason/recordCreated`` if the payload has no valid reason.
     open var queryNotificationReason: Reason { content.reason }
-    /// The record that changed; nil if a pruned payload left it out.
+    /// The record that changed; nil if a pruned payload left out the record's name, or its zone's name or owner.
     open var recordID: CKRecord.ID? { content.recordID }
     /// The values of the desired keys of a created or updated record: `String`, `NSNumber`, ``CLLocation`` or
     /// ``CKRecord/Reference``. A date is a number, which ``date(forKey:)`` converts. A key is missing if the record had

@@ -35,7 +35,7 @@ struct NotificationContent: Sendable {
     let fields: [String: RecordFieldValue]?
 
     /// Nil if CloudKit's client would not read the payload.
-    init?(_ payload: Payload) {
+    init?(_ payload: PayloadDictionary) {
         guard let ck = payload.dictionary("ck") else { return nil }
         let kind = Kind.allCases.first { ck.members[$0.rawValue] != nil }
         let content = kind.flatMap { ck.dictionary($0.rawValue) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A field's value in a payload, under `af`.
+/// A field's value in a payload, under `af`. Belfry writes only texts, numbers, locations and references.
 enum RecordFieldValue: Sendable {
     case null
     case text(String)
@@ -8,11 +8,11 @@ enum RecordFieldValue: Sendable {
     case location(CLLocation)
     case reference(CKReference)
     case list([RecordFieldValue])
-    /// A dictionary that is neither a location nor a reference. Belfry never writes such a dictionary.
+    /// A dictionary that is neither a location nor a reference.
     case dictionary([String: RecordFieldValue])
 
     /// - Parameter zoneID: The zone of references that do not name a zone.
-    static func read(_ fields: Payload, in zoneID: CKRecordZone.ID) -> [String: RecordFieldValue] {
+    static func read(_ fields: PayloadDictionary, in zoneID: CKRecordZone.ID) -> [String: RecordFieldValue] {
         var values: [String: RecordFieldValue] = [:]
         for (key, value) in fields.members {
             if let key = key.base as? String { values[key] = RecordFieldValue(value, in: zoneID) }
@@ -25,12 +25,13 @@ enum RecordFieldValue: Sendable {
         case let text as String: self = .text(text)
         case let number as NSNumber: self = .number(number)
         case let list as [Any]: self = .list(list.map { RecordFieldValue($0, in: zoneID) })
-        case let members as [AnyHashable: Any]: self = RecordFieldValue(object: Payload(members: members), in: zoneID)
+        case let members as [AnyHashable: Any]:
+            self = RecordFieldValue(object: PayloadDictionary(members: members), in: zoneID)
         default: self = .null
         }
     }
 
-    private init(object: Payload, in zoneID: CKRecordZone.ID) {
+    private init(object: PayloadDictionary, in zoneID: CKRecordZone.ID) {
         if let latitude = object.number("latitude"), let longitude = object.number("longitude") {
             self = .location(CLLocation(latitude: latitude.doubleValue, longitude: longitude.doubleValue))
         } else if let name = object.text("recordName") {
@@ -57,7 +58,7 @@ enum RecordFieldValue: Sendable {
     }
 }
 
-extension Payload {
+extension PayloadDictionary {
     fileprivate var zoneOfReference: CKRecordZone.ID? {
         text("zoneName").map {
             CKRecordZone.ID(zoneName: $0, ownerName: text("ownerRecordName") ?? CKCurrentUserDefaultName)

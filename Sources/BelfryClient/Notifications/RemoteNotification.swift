@@ -6,14 +6,14 @@ import Foundation
 public protocol RemoteNotification {}
 
 extension RemoteNotification where Self: CKNotification {
-    /// Makes the notification in a push's `userInfo`, as an instance of the matching subclass.
+    /// Makes the notification in a push's `userInfo`, as an instance of the class for its kind.
     ///
     /// Nil if the payload has no `ck` dictionary, if its `qry`, `fet` or `met` dictionary has no valid database scope
     /// `dbs`, or if the notification is not of the type `Self`.
     ///
     /// - Parameter notificationDictionary: The payload, `["aps": …, "ck": …]`, as `JSONSerialization` returns it.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
-        let payload = Payload(members: notificationDictionary)
+        let payload = PayloadDictionary(members: notificationDictionary)
         guard let notification = CKNotification.read(payload) as? Self else { return nil }
         self = notification
     }

@@ -29,7 +29,7 @@ enum PredicateArgument: Hashable, Sendable {
         }
     }
 
-    /// Writes the value without a type, as in a record's field.
+    /// Writes the value without a type, for an element of an array or the `value` of a record's field.
     init(value: Any) {
         switch value {
         case let text as String: self = .written { $0.appendJSON(text) }

@@ -22,7 +22,7 @@ open class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding {
 
     /// The zone's name, unique for its owner.
     open var zoneName: String { name }
-    /// The record name of the user who owns the zone.
+    /// The record name of the user who owns the zone, or a placeholder such as ``CKCurrentUserDefaultName``.
     open var ownerName: String { owner }
     private let name: String
     private let owner: String

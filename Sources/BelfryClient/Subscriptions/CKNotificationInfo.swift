@@ -16,7 +16,7 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
     private let state: Mutex<NotificationProperties>
     private let formatArgument = FormatArgument()
 
-    /// Makes an empty notification info: set at least one property.
+    /// Makes an empty notification info. If no property is set, the pushes are silent.
     public override init() { state = Mutex(NotificationProperties()) }
 
     convenience init(_ properties: NotificationProperties) {
@@ -117,7 +117,8 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[flag: .shouldBadge] }
         set { state.withLock { $0[flag: .shouldBadge] = newValue } }
     }
-    /// Whether a push wakes the app in the background (`content-available`).
+    /// Whether a visible push also wakes the app in the background (`content-available`). A push that is not visible
+    /// always does.
     open var shouldSendContentAvailable: Bool {
         get { properties[flag: .shouldSendContentAvailable] }
         set { state.withLock { $0[flag: .shouldSendContentAvailable] = newValue } }

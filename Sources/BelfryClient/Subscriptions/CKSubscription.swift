@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Tasks may share a subscription. When one task changes it, all tasks see the change.
 open class CKSubscription: NSObject, NSCopying, NSSecureCoding {
-    /// A subscription's ID: 1 to 255 bytes, unique for a user in a container.
+    /// A subscription's ID: 1 to 255 bytes, unique for a user in a container and environment.
     public typealias ID = String
 
     /// What a subscription watches.

@@ -7,7 +7,7 @@ struct NotificationProperties: Sendable {
     private var lists: [NotificationProperty: [CKRecord.FieldKey]] = [:]
     private var flags: Set<NotificationProperty> = []
 
-    /// The properties that an app can set, in the order in which they are written.
+    /// The properties that an app can set. Properties of the same kind (string, list or flag) are written in this order.
     private static let inOrder: [NotificationProperty] = {
         let first: [NotificationProperty] = [.alertBody, .alertLocalizationKey, .alertLocalizationArgs]
         return first + NotificationProperty.allCases.filter { !first.contains($0) && $0 != .additionalFields }

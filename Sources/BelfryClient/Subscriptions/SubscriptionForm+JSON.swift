@@ -2,7 +2,7 @@ import Events
 import JSON
 
 extension SubscriptionForm {
-    /// The subscription dictionary of CloudKit Web Services.
+    /// The subscription dictionary: the member `subscription` of the ingest command `subscription.save`.
     var json: String {
         var buffer = ByteBuffer()
         write(into: &buffer)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LocalAPNs
 
-/// Describes the records of a local APNs, as text or as JSON.
+/// Describes what a local APNs recorded: requests, events of connections, and deliveries. Writes text or JSON.
 struct APNsDisplay: Sendable {
     enum Form: String, CaseIterable, ExpressibleByArgument { case requests, device }
 

@@ -18,21 +18,21 @@ struct APNsServerCommand: AsyncParsableCommand {
               belfry apns-server --script trouble.ndjson | jq -c .status
 
             The key is valid for all topics and both environments, unless you limit it with --key-topic and \
-            --key-environment. Then a push for another topic gets TopicDisallowed, and a server of the other environment \
-            rejects the key:
+            --key-environment. Then a push for another topic gets TopicDisallowed, and a server of the other environment, \
+            as in this example, rejects the key:
 
               belfry apns-server --key-topic com.example.Notes --key-environment production
 
-            Every hex string of even length is a valid device token, unless --devices lists the devices. A device's state \
-            is active, offline (the newest push waits for it), unregistered or expired; "since" is in milliseconds since \
-            1970:
+            Every hex string of even length, up to 512 digits, is a valid device token, unless --devices lists the \
+            devices. A device's state is active, offline (the newest push waits for it), unregistered or expired; "since" \
+            is in milliseconds since 1970:
 
               {"token":"6a0f","topic":"com.example.Notes","environment":"development",
                "state":"unregistered","since":1795328436000}    (in one line)
 
             A script is a file of rules, one JSON object a line. A rule applies to the requests that its "when" describes. \
-            If several rules apply, each member of "do" comes from the first rule that has it. A status applies only \
-            to requests that would be accepted:
+            If several rules apply, each member of "do" comes from the first rule that has it; status, silence, drop and \
+            reset count as one member. A status applies only to requests that would be accepted:
 
               # every third push to tokens 6a0f… fails; request 500 gets a GOAWAY
               {"when":{"token":"6a0f*","every":3},"do":{"status":503,"retryAfter":30}}
@@ -65,8 +65,8 @@ struct APNsServerCommand: AsyncParsableCommand {
               {"goaway":{"reason":"Shutdown","connection":1}}
               {"drop":"connections"}
 
-            Exit codes: 64 usage, 65 invalid line in a file, 66 no such file, 69 port in use, 74 cannot write a file, 78 \
-            invalid key or certificate.
+            Exit codes: 64 usage, 65 invalid line in a file, 66 no such file or cannot read --devices or --script, 69 \
+            cannot listen on the port, 74 cannot read or write another file, 78 invalid key or certificate.
             """)
 
     @Option(help: "The port to listen on; 0 for any free port.")
@@ -139,8 +139,7 @@ struct APNsServerCommand: AsyncParsableCommand {
         if json, show != nil { throw ValidationError("give --json or --show, not both") }
     }
 
-    /// Whether a string is an ID of ten letters and digits. Other strings are rejected, because the ID becomes part of
-    /// a file name.
+    /// Whether a string is ten letters and digits, as Apple's IDs are. The key's ID also becomes part of a file name.
     private static func isID(_ text: String) -> Bool {
         text.utf8.count == 10 && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }

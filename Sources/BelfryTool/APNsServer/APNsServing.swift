@@ -28,14 +28,14 @@ struct APNsServing: Sendable {
         try await server.stop()
     }
 
-    /// The settings, with a handler that prints each record.
+    /// The settings, with a handler that prints each record that the form shows.
     ///
     /// - Parameter onFailure: Called once, when printing has failed.
     private func printingSettings(_ onFailure: @escaping @Sendable (OutputError) -> Void) -> LocalAPNs.Configuration {
         var settings = settings
         let display = APNsDisplay(form: form, isColoured: StandardOutput.isTerminal)
         let hasFailed = Atomic(false)
-        settings.recordsMax = 1
+        settings.recordsKept = 1
         settings.onRecord = { record in
             guard !hasFailed.load(ordering: .relaxed), let line = display.text(of: record) else { return }
             do throws(OutputError) { try StandardOutput.write(line: line) } catch {

@@ -13,10 +13,10 @@ struct ConformanceCommand: AsyncParsableCommand {
         commandName: "conformance",
         abstract: "Checks whether a stage or a plugin program follows the rules for stages.",
         discussion: """
-            Feeds events of all types in Belfry's logs to the stage or program, in several ways, and reports the result \
-            for each rule. A stage is named by its kind; everything else is a program with its arguments, which is \
-            started about fifteen times. Text that the program prints goes to standard error. Exits with 0 if every \
-            rule is followed, otherwise with 1.
+            Feeds sample events from all of Belfry's logs to the stage or program, in several ways, and reports the \
+            result for each rule. A source, such as ingest, gets sample commands instead. A stage is named by its kind; \
+            everything else is a program with its arguments, which is started about fifteen times. Text that the \
+            program prints goes to standard error. Exits with 0 if no rule is broken, otherwise with 1.
 
               belfry conformance /usr/bin/python3 Pipelines/plugins/quiet_types.py Draft
               belfry conformance --directory plugins -- python3 filter.py --json

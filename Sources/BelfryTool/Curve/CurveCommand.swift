@@ -20,8 +20,8 @@ struct CurveCommand: ParsableCommand {
             rotate --finish, and restart the client; remove the old key from the list.
 
             To change the key of a stage: run rotate; write both keys as its publicKey (and in --server-key and \
-            upstreamKey), and reload every process that reads this file; run rotate --finish, and reload the stage; remove \
-            the old key. Until then its clients accept both keys, while the stage has one secret key at a time.
+            upstreamKey), and reload every process that reads the pipeline file; run rotate --finish, and reload the stage; \
+            remove the old key. Until then its clients accept both keys, while the stage has one secret key at a time.
             """,
         subcommands: [CurveMakeCommand.self, CurveShowCommand.self, CurveRotateCommand.self],
         // `belfry curve` was `belfry keys` before `belfry key` existed.

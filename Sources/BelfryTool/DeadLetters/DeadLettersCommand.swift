@@ -52,9 +52,9 @@ struct DeadLettersListCommand: AsyncParsableCommand {
               belfry dead-letters Pipelines/quickstart.yaml --user _alice --limit 100
               belfry dead-letters Pipelines/quickstart.yaml --stage match --json | jq -r .reason
 
-            In a pipe, or with --json, it prints an object for each letter, then a summary. Members: type (letter, \
-            summary), log and sequence, now, stage, code, status, reason, of (the event or push), event (its type), \
-            redrivable, obsolete, by, impossible. Exits with 0.
+            In a pipe, or with --json, it prints an object for each letter, then a summary. Members of a letter: type \
+            (letter), log and sequence, now, stage, code, status, reason, of (the event or push), event (its type), \
+            container, environment, user, device, transport, topic, redrivable, obsolete, by, impossible. Exits with 0.
             """)
 
     @OptionGroup var source: DeadLetterLogsOptions

@@ -110,9 +110,9 @@ struct RedriveCommand: AsyncParsableCommand {
     }
 
     private func send(_ plan: RedrivePlan, _ commands: RedriveCommands) async throws -> RedriveTotals {
-        let source = try door == nil ? sourcePlan() : nil
+        let doorPlan = try door == nil ? sourcePlan() : nil
         let sending = RedriveSending(
-            plan: source, door: door ?? source?.door ?? "", silenceMax: timeout.duration,
+            plan: doorPlan, door: door ?? doorPlan?.door ?? "", silenceMax: timeout.duration,
             letters: plan.selected.map(\.letter), commands: commands)
         return try await SocketThread.run(name: "redrive") { try sending.run() }
     }

@@ -4,6 +4,7 @@ import PipelineRuntime
 
 /// Sends dead letters through ingest's door, one after the other. Needs a thread of its own.
 struct RedriveSending: Sendable {
+    /// The plan of the stage with the door; nil if only the door's address is known.
     let plan: HostPlan?
     let door: String
     /// How long the door may be silent.
@@ -36,7 +37,7 @@ private final class Run {
     private let producer: Producer
     private let silenceMax: Duration
     private var lastAnswer = ContinuousClock.now
-    /// The letters that the door has not answered yet, by the numbers that the door gives to their lines.
+    /// The letters that the door has not answered yet, by the line numbers under which the producer sends them.
     private var unanswered: [UInt64: EventPlace] = [:]
     /// How many letters the door accepted or refused, but whose answers were lost when it restarted.
     private var lostAnswers = 0
@@ -93,8 +94,8 @@ private final class Run {
         unanswered = unanswered.filter { $0.key > lost.lines.upperBound }
     }
 
-    /// Counts the letters whose answers were lost. The door knows how many of these letters it refused, but not which.
-    /// If the door does not know how many, all of them count as accepted.
+    /// Counts the letters whose answers were lost. The door does not say which of these letters it refused, but mostly
+    /// how many. If the door has not said how many, all of them count as accepted.
     func countLostAnswers() {
         let refused = Int(producer.refusedWithoutAnswer ?? 0)
         totals.accepted += lostAnswers - refused

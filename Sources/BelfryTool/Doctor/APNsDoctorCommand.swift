@@ -13,8 +13,8 @@ struct APNsDoctorCommand: AsyncParsableCommand {
 
               belfry doctor apns Pipelines/production.yaml
 
-            Prints a finding for each app, and one more for a certificate that expires within 30 days. JSON in a pipe. \
-            Exits with 0 if all apps are right, otherwise with 1.
+            Prints a finding for each app, and one more for a certificate that has expired or expires within 30 days. \
+            Prints JSON in a pipe. Exits with 0 if all is well, with 1 after a warning or an error.
             """)
 
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))

@@ -36,7 +36,7 @@ struct DataCheck: DoctorCheck {
         let files = disk.f_files == 0 ? nil : UInt64(disk.f_favail)
         let room = Self.finding(exists ? folder : "\(folder) (for \(data), which does not exist yet)", free, files)
         guard exists, let mode = target.file?.dataMode else { return [room] }
-        return [room] + [ExposedFiles(below: folder, mode).finding(in: folder)].compactMap(\.self)
+        return [room] + [ExposedFiles(in: folder, mode).finding(in: folder)].compactMap(\.self)
     }
 
     /// - Parameter files: How many more files the disk allows; nil if it does not limit their number.

@@ -7,8 +7,8 @@ protocol DoctorCheck: Sendable {
     /// The name of the check, in one word.
     var name: String { get }
 
-    /// Checks the target. Returns one finding of severity ``Finding/Severity/ok`` if the check finds no problem, and an
-    /// empty list if the target has nothing that the check looks at.
+    /// Checks the target. Returns one finding of severity ``Finding/Severity/ok`` if the check finds no problem. If the
+    /// target has nothing that the check looks at, returns an empty list, or a note that says what is absent.
     ///
     /// - Throws: An error that prevents the check. The doctor reports the error as a finding.
     func findings(in target: DoctorTarget) async throws -> [Finding]
@@ -18,7 +18,7 @@ protocol DoctorCheck: Sendable {
 struct DoctorTarget: Sendable {
     /// The path that the user gave.
     let path: String
-    /// The folder of the logs; nil for the pipeline's own logs.
+    /// The folder that the user gave with `--logs`; nil for the logs at ``path``, or of the pipeline file at ``path``.
     let logs: String?
     /// The pipeline file; nil if the target is a folder, or if the file is invalid.
     let file: PipelineFile?
@@ -40,7 +40,8 @@ struct DoctorTarget: Sendable {
 
     var isFolder: Bool { LogPlace.isFolder(path) }
 
-    /// The file or folder that names the logs; nil if the file is invalid and `logs` is nil.
+    /// The folder or the pipeline file by which ``LogPlace`` finds the logs; nil if the file is invalid and `logs` is
+    /// nil.
     var logsPath: String? { logs ?? (isFolder || file != nil ? path : nil) }
 
     /// The folder that contains the logs and snapshots; nil if the file is invalid and `logs` is nil.

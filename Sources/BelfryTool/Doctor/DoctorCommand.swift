@@ -23,22 +23,23 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
               data           can the data folder be written? is there space? can other users read it?
               logs           are all segments of each log there, the last one undamaged? dead letters?
               health         does every stage answer, if the pipeline is running?
-              store          is the gateway's store intact? which indexes does it have?
+              store          can the gateway's store be read? does it fit the log of changes? indexes?
               subscriptions  which subscriptions cannot use an index? which can never match?
               apps           which apps are stopped because a transport rejects all their pushes?
 
             A subscription that cannot use an index is evaluated for every change of its record type. Similar \
             subscriptions are one finding, with the reason and a better way to write them. If more than 100 such \
-            subscriptions are evaluated for one change, the finding is a warning, otherwise a note. Of each log only the \
-            last segment is read; `belfry log verify` reads whole logs.
+            subscriptions are evaluated for one change, the finding is a warning, otherwise a note. The check `logs` \
+            looks for damage only in the last segment of each log; `belfry log verify` reads whole logs.
 
               belfry doctor Pipelines/quickstart.yaml
               belfry doctor Pipelines/quickstart.yaml --only subscriptions
               belfry doctor out                           a folder of logs
               belfry doctor Pipelines/quickstart.yaml --json | jq 'select(.fix)'
 
-            In a pipe, it prints each finding as a JSON object on one line: check, severity (ok, note, warning, error), \
-            code, text, fix and the details of the code. Exits with 0 if all is well, with 1 after a warning or an error.
+            In a pipe, or with --json, it prints each finding as a JSON object on one line: check, severity (ok, note, \
+            warning, error), code, text, fix, and more members that depend on the code. Exits with 0 if all is well, \
+            with 1 after a warning or an error.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions

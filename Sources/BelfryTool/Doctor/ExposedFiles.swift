@@ -2,8 +2,8 @@ import EventLog
 import Foundation
 import PipelineRuntime
 
-/// The files and folders of a data folder that more users can access than the folder's ``DataMode`` allows. In every
-/// mode, only the owner may access the file with the producers' secret.
+/// The files and folders of a data folder, and the data folder itself, if they have permissions that the pipeline's
+/// ``DataMode`` does not allow. In every mode, only the owner may access the file with the producers' secret.
 struct ExposedFiles {
     struct File: Hashable {
         let path: String
@@ -22,7 +22,7 @@ struct ExposedFiles {
     private(set) var files: [File] = []
     private var seen: Set<[UInt64]> = []
 
-    init(below folder: String, _ wanted: DataMode) {
+    init(in folder: String, _ wanted: DataMode) {
         self.wanted = wanted
         search(folder)
     }
@@ -63,7 +63,7 @@ extension ExposedFiles {
         let files = files.filter(\.isSecret) + files.filter { !$0.isSecret }
         guard let first = files.first else { return nil }
         let isAlone = files.count == 1
-        let others = isAlone ? "" : "; so can \((files.count - 1).of("more file")) below \(folder)"
+        let others = isAlone ? "" : "; so can \((files.count - 1).of("more item")) in \(folder)"
         let more = files.count > Self.listedMax ? ["…"] : []
         return Finding(
             .warning, "data.wide",

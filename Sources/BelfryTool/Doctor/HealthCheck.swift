@@ -78,8 +78,8 @@ struct HealthCheck: DoctorCheck {
         return finding(plan.stage, health)
     }
 
-    /// Whether this pipeline's stage answered: the answer has the stage's name and, if it names a log, the log of this
-    /// pipeline.
+    /// Whether this pipeline's stage answered: the answer has the stage's name and, if it gives the identity of a log,
+    /// the identity of the stage's log in this pipeline.
     private static func isOurs(_ health: StageHealth, _ plan: HostPlan) throws -> Bool {
         guard health.stage == plan.stage, let identity = health.identity else { return health.stage == plan.stage }
         let directory = plan.logsDirectory + "/" + plan.logName
@@ -87,7 +87,7 @@ struct HealthCheck: DoctorCheck {
         return try EventLogs.summary(directory: directory).identity.description == identity
     }
 
-    /// A warning about the machine's clock; nil if the clock and the log's time agree.
+    /// A warning about the machine's clock; nil if the clock and the log's time agree, or nearly agree.
     ///
     /// - Parameter behind: How far the clock is behind the log's time; negative if the log's time is behind the clock.
     private static func clockWarning(_ stage: String, behind: Duration) -> Finding? {

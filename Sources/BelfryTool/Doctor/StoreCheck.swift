@@ -4,7 +4,7 @@ import Inspect
 import RecordStore
 import WebServices
 
-/// Checks whether the gateway's store is intact and was made from the pipeline's log. Reports the last event in the
+/// Checks whether the gateway's store can be read and was made from the pipeline's log. Reports the last event in the
 /// store, and the store's indexes.
 struct StoreCheck: DoctorCheck {
     let name = "store"

@@ -18,8 +18,9 @@ struct ExplainCommand: ParsableCommand {
               belfry explain --change 17 --user _alice -p Pipelines/quickstart.yaml --logs out
               belfry explain --change 17 --user _alice -p out --json | jq -r .code
 
-            The first call reads each log once and writes an index beside it, LOG/index, which you may remove at any time. \
-            With --no-index it writes nothing, and reads whole logs each time.
+            The first call reads the whole log of changes and writes an index beside it, LOG/index. Some answers need \
+            an index of another log too. You may remove an index at any time. With --no-index it writes nothing, and \
+            reads whole logs each time.
 
             On a terminal it prints text, and into a pipe or a file one JSON object.
 

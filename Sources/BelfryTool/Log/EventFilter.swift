@@ -8,7 +8,7 @@ struct EventFilter: ParsableArguments {
     @Option(help: "Only events of this type, such as match or record.save.")
     var type: [String] = []
 
-    @Option(help: "Only events for this user, or about the user's records.")
+    @Option(help: "Only events for this user, or about records and zones in the user's databases.")
     var user: [String] = []
 
     @Option(help: "Only events of this subscription.")

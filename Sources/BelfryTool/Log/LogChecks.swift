@@ -77,8 +77,8 @@ private struct SettingsCheck: LogCheck {
         ]
     }
 
-    /// Why the log should have recorded settings; nil if nothing shows that it had any. Logs of dead letters, of plugin
-    /// programs and of early versions have no recorded settings.
+    /// Why the log should have recorded settings. Nil if it has them, or if nothing shows that it had any. Logs of dead
+    /// letters, of plugin programs and of early versions have no recorded settings.
     private func reasonToExpectSettings(of log: VerifiedLog) throws(EventLogError) -> String? {
         guard !log.isOfDeadLetters, log.lastNow > .epoch, !hasSettings(log.directory) else { return nil }
         if let snapshot = try log.snapshots().last {
@@ -105,7 +105,7 @@ private struct SnapshotCheck: LogCheck {
     }
 }
 
-/// Checks the index, which is rebuilt if it is invalid.
+/// Checks the index. The next command that uses the index rebuilds its invalid parts.
 private struct IndexCheck: LogCheck {
     var checksCache: Bool { true }
 

@@ -28,7 +28,7 @@ struct LogExportCommand: ParsableCommand {
     @Argument(help: "A log's folder; or a pipeline file or a folder, for all its logs.", completion: .file())
     var place: String
 
-    @Flag(help: "Do not mask device tokens. Everyone who has the export can then push to the devices.")
+    @Flag(help: "Do not mask device tokens. Keep such an export secret: a token is the address of a device.")
     var withTokens = false
 
     func run() throws {

@@ -38,7 +38,7 @@ struct LogMigration {
     let name: String
     let format: Int
 
-    /// - Throws: ``ToolFailure`` with 65 for an unknown format.
+    /// - Throws: ``ToolFailure`` with 65 for an unknown format; ``EventLogError`` if `log.json` is missing or unusable.
     init(of directory: String) throws {
         name = LogPlace.name(ofLogAt: directory)
         format = try EventLogs.format(directory: directory)

@@ -31,7 +31,7 @@ struct LogRepairCommand: ParsableCommand {
     @Flag(help: "Repair the log.")
     var yes = false
 
-    @Option(help: "The time in the name of the copy (RFC 3339; default: now).")
+    @Option(help: "The time in the name of the folder `damaged-...` (RFC 3339; default: now).")
     var now: Instant?
 
     @OptionGroup var output: JSONOption
@@ -46,13 +46,13 @@ struct LogRepairCommand: ParsableCommand {
         if !repair.plan.isSound, copy == nil { throw ToolFailure(.no) }
     }
 
-    /// - Throws: ``ToolFailure`` for damage that a repair cannot remove.
+    /// - Throws: ``ToolFailure`` for damage that a repair cannot remove; other errors of ``LogRepair``.
     private static func repair(of directory: String, _ progress: (UInt64) -> Void) throws -> LogRepair {
         do throws(EventLogError) { return try LogRepair(directory: directory, progress: progress) } catch {
             guard case .damaged(let file, _, _, let reason) = error else { throw error }
-            let copy = reason.contains("from a copy") ? "" : "; restore the data folder from a backup"
+            let advice = reason.contains("from a copy") ? "" : "; restore the data folder from a backup"
             throw ToolFailure(
-                .badData, "\(file): \(reason)\(copy); cutting the log off does not help; nothing was changed")
+                .badData, "\(file): \(reason)\(advice); cutting the log off does not help; nothing was changed")
         }
     }
 }
@@ -97,7 +97,9 @@ enum RepairText {
         let files = plan.cuts.map { cut in
             "  \(cut.file): \(cut.bytesKept.map { "from byte \($0) on" } ?? "whole"), \(byteText(cut.bytesLost))"
         }
-        let derived = plan.derivedFiles.map { "  \($0): derived from events that \(isDone ? "are" : "would be") lost" }
+        let derived = plan.derivedFiles.map {
+            "  \($0): \(isDone ? "removed" : "would be removed"), because it may include lost events"
+        }
         let consumers = plan.consumersBeyond.map {
             "\($0.name) has processed lost events, up to sequence \($0.lastProcessed): check its log; then rebuild it, or restore both logs from a copy"
         }

@@ -10,13 +10,14 @@ struct LogVerifyCommand: ParsableCommand {
         abstract: "Reads whole logs and reports all damage.",
         discussion: """
             Checks that every CRC is correct, that sequences have no gaps, that time never goes back, and that each stage's \
-            cursor fits the log that it reads. If a log has no problem, it also checks every file beside the log, \
-            except the lock. Exits with 1 after a problem, also after an incomplete last batch. A damaged index, \
-            snapshot, crash journal or journal of pushes in flight is only a note, since no event depends on it.
+            cursor fits the log that it reads. If a log has no problem, it also checks upstream.json, settings.ndjson, \
+            consumers.json, the snapshots, the index and the journals beside the log. Exits with 1 after a problem, also \
+            after an incomplete last batch. A damaged index, snapshot, crash journal or journal of pushes in flight is \
+            only a note, since no event depends on it.
 
             An incomplete last batch is normal after a crash: the stage removes it when it starts, and no other event is \
-            lost. With any other damage the stage does not start; see `belfry log repair`. Prints text on a terminal; \
-            otherwise, or with --json, one JSON object for each log.
+            lost. Any other damage to a log stops the stage when it reads the damaged part; see `belfry log repair`. Prints \
+            text on a terminal; otherwise, or with --json, one JSON object for each log.
 
               belfry log verify Pipelines/quickstart.yaml
               belfry log verify out/changes

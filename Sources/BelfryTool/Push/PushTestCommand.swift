@@ -86,7 +86,8 @@ struct PushTestCommand: AsyncParsableCommand {
 
     private static let answerWaitMax = Duration.seconds(10)
 
-    /// Advice for the user; nil if the transport is not APNs, or if the push was neither deferred nor stopped.
+    /// Advice for the user; nil if the transport is not APNs, if the push was neither deferred nor stopped, or if there
+    /// is no advice for the answer's reason.
     private static func remedy(_ answer: TransportAnswer, _ route: TransportRoute) -> String? {
         guard route.binding.kind == APNsTransport.kind, [.deferred, .stopped].contains(answer.outcome) else {
             return nil

@@ -20,7 +20,7 @@ struct PushTestTarget: ParsableArguments {
     @Option(help: "With --token: development or production (default: development).")
     var environment: String?
 
-    @Option(help: "With --token: the app's topic (default: the topic of the container's first app).")
+    @Option(help: "With --token: the app's topic (default: the first app's topic for this container and environment).")
     var topic: String?
 
     @Option(help: "With --token: the transport, as the pipeline file names it (default: apns).")
@@ -49,7 +49,8 @@ struct PushTestTarget: ParsableArguments {
         }
     }
 
-    /// - Throws: ``ToolFailure`` with status 66 if the logs contain no such device.
+    /// - Throws: ``ToolFailure`` with status 66 if there are no logs, if they contain no valid registration of the
+    ///   device, or if the device was unregistered.
     func device(in checked: CheckedPipeline, at pipeline: String) throws -> TestDevice {
         if let token {
             return TestDevice(
@@ -77,10 +78,11 @@ struct TestDevice {
         }
     }
 
-    /// Finds the device in ingest's log, by the last registration that deliver accepts.
+    /// Finds the device in ingest's log, by the last registration that deliver accepts. If the user has devices of this
+    /// name in several containers or environments, takes the device whose first event came last.
     ///
-    /// - Throws: ``ToolFailure`` with status 66 if there is no such registration, or if the device was unregistered
-    ///   after it.
+    /// - Throws: ``ToolFailure`` with status 66 if there are no logs, if there is no such registration, or if the
+    ///   device was unregistered after it.
     static func find(
         user: String, device: String, in pipeline: String, _ kinds: [String: any Transport.Type]
     ) throws -> TestDevice {

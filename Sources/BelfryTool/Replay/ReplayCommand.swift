@@ -28,8 +28,10 @@ struct ReplayCommand: AsyncParsableCommand {
               belfry replay Pipelines/quickstart.yaml --only user=_alice --to file:pushes --as simctl
 
             Prints `identical` and exits with 0. Or prints the first difference (log, sequence, JSON pointer, both values, \
-            and the input event) and exits with 1. Without a terminal it prints one JSON object. Exits with 65 if logs are \
-            damaged, with 66 if nothing was compared. The logs are not changed.
+            and the input event) and exits with 1. Without a terminal it prints one JSON object. If the pushes go to \
+            standard output, it prints the result as text on standard error instead, unless you give --json. Exits \
+            with 65 if logs are damaged, with 66 if nothing was compared. If --stage names only the source, replay \
+            reads the source's log back and exits with 0. The logs are not changed.
 
             Nothing is sent, unless --to names a transport of the pipeline and you give --really-send. Then all pushes \
             are sent again, up to the batch with the stage's first difference. Replay then also exits with 1 unless the \
@@ -44,7 +46,10 @@ struct ReplayCommand: AsyncParsableCommand {
     var stages: [StageChoice] = []
 
     @Option(
-        help: "Compare only events about this, and their effects: user=U, subscription=ID, record=NAME or stage=NAME.")
+        help: """
+            Compare only events about user=U, subscription=ID or record=NAME, and their effects; or re-run only one \
+            stage: stage=NAME.
+            """)
     var only: OnlyOption?
 
     @Option(

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Time
 
-/// Makes a replay wait between events as long as the recorded pipeline did, or a fraction of this time.
+/// Makes a replay wait between pushes for the time that the logs record between them, divided by a speed.
 final class ReplayPace: Sendable {
     private let speed: Double?
     private let last = Mutex<Instant?>(nil)

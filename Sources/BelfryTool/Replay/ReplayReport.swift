@@ -27,7 +27,7 @@ struct ReplayReport {
             return stages.count == 1
                 ? "read back \(stage.events.of("event"))" : "\(stage.events.of("event")), the input of the other stages"
         }
-        if let difference = stage.difference { return "differs from \(difference.log) \(difference.sequence) on" }
+        if let difference = stage.difference { return "differs, first at \(difference.log) \(difference.sequence)" }
         let unprocessed =
             stage.unprocessed > 0 ? "; \(stage.unprocessed.of("event")) not processed before the logs end" : ""
         guard stage.verdict == .identical else { return "nothing to compare\(unprocessed)" }

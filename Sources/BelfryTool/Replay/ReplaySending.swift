@@ -46,8 +46,8 @@ final class ReplaySending: ReplayWatch {
         }
     }
 
-    /// Keeps the transport open while `replay` runs. If the replay fails, prints the answers to the pushes that were
-    /// sent.
+    /// Keeps the transport open while `replay` runs. If the replay fails, prints how many of the sent pushes were
+    /// accepted, refused and deferred.
     func keepingTransportOpen<Result: Sendable>(
         during replay: @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -81,7 +81,8 @@ struct SentPushes: Sendable {
     let transport: String
     private(set) var accepted = 0
     private(set) var refused = 0
-    /// How many pushes the transport wants to try again later. The replay does not send them again.
+    /// How many pushes the transport answered with `deferred`: it has not finished them, or would try them again later.
+    /// The replay does not hand them out again.
     private(set) var deferred = 0
     private var reasons: [String: Int] = [:]
 
@@ -117,6 +118,6 @@ struct SentPushes: Sendable {
                 + "\(refused.grouped) refused\(deferredText)"
         ]
             + shown.map { "  \($0.value.grouped) × \($0.key.printable)" }
-            + (counted.count > shown.count ? ["  … for \(counted.count - shown.count) more reasons"] : [])
+            + (counted.count > shown.count ? ["  … and \((counted.count - shown.count).of("more reason"))"] : [])
     }
 }

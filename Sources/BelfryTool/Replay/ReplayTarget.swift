@@ -49,7 +49,7 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
     }
 
     private func lineFile(_ path: String) throws -> @Sendable ([Delivery]) throws -> Void {
-        // Only the owner may read the file, because pushes contain device tokens.
+        // Only its owner may read a new file, because pushes contain device tokens. An existing file keeps its mode.
         let opened = DataMode.owner.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
         guard opened >= 0 else {
             throw ToolFailure(.cannotCreate, "cannot write \(path): \(String(cString: strerror(errno)))")
@@ -67,7 +67,7 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
         return { pushes in
             for answer in folder.write(pushes) where answer.outcome != .accepted {
                 let text = "push \(answer.id.push) for \(answer.id.device.printable): \(answer.reason ?? "not written")"
-                // No attempt was made for a push that no simulator accepts. Otherwise the file could not be written.
+                // 0 attempts: no simulator accepts the push. 1 attempt: the file could not be written.
                 guard answer.attempts == 0 else { throw ToolFailure(.cannotCreate, text) }
                 StandardError.write(text)
             }

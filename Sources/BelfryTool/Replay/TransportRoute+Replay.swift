@@ -5,7 +5,7 @@ extension TransportRoute {
     /// The transport that is given with `belfry replay --to NAME`.
     ///
     /// - Parameter names: The stages to re-run; empty for all.
-    /// - Throws: ``ToolFailure`` with status 64 if no stage has such a transport, or if several stages have one.
+    /// - Throws: ``ToolFailure`` with status 64 if none of these stages has such a transport, or if several have one.
     static func forReplay(
         _ name: String, in checked: CheckedPipeline, stages names: [String]
     ) throws -> TransportRoute {

@@ -4,7 +4,8 @@ import PipelineRuntime
 
 /// The folder for the logs of `belfry run`: temporary, or one that the user named.
 struct LogsFolder {
-    /// The pipeline's data folder. Always temporary and with a short path, because it contains sockets.
+    /// The pipeline's data folder. Temporary even if the user named a folder: it may contain sockets, and a socket
+    /// needs a short path.
     let data: String
 
     /// - Parameters:

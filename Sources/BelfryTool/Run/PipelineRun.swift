@@ -4,7 +4,8 @@ import PipelineRuntime
 import Synchronization
 import ZeroMQ
 
-/// Runs a whole pipeline over finite input, in this process and on virtual time.
+/// Runs a whole pipeline over finite input, on virtual time. All stages run in this process, except that a stage with a
+/// `command` runs as a child process.
 struct PipelineRun {
     /// Gets each message about refused lines, lost answers and warnings.
     typealias LineReport = @Sendable (String) -> Void
@@ -33,7 +34,8 @@ struct PipelineRun {
     /// A ``LineReader/restartLine`` stops all stages when ingest has answered the lines before it, and starts them
     /// again over the same logs.
     ///
-    /// - Throws: The error that stopped a stage; ``OutputError`` if pushes could not be written.
+    /// - Throws: The error that stopped a stage; ``ToolFailure`` if an input cannot be read; ``OutputError`` if pushes
+    ///   could not be written.
     func run() async throws -> LineSender.Totals {
         let input = RunInput(sources)
         var totals = LineSender.Totals()
@@ -84,7 +86,7 @@ private struct PartialRun {
         return writer.sink(for: stage.name)
     }
 
-    /// Processes the input up to a restart.
+    /// Processes the input up to the next ``LineReader/restartLine`` or to its end.
     func run(_ input: RunInput) async throws -> Part {
         async let running: Void = process.run()
         do {

@@ -7,9 +7,10 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Runs a whole pipeline over finite input and prints the pushes.",
         discussion: """
-            All stages run in this process on virtual time, which the "time" members of the input advance. Nothing waits, \
-            nothing uses the network, and the same input gives the same bytes every time. Pushes are printed, one JSON \
-            object a line, instead of going to transports. Logs are removed unless you name a folder with --logs.
+            All stages run in this process, except that a stage with a command runs as a child process. They run on \
+            virtual time, which the "time" members of the input advance. Nothing waits, nothing uses the network, and \
+            the same input gives the same bytes every time. Pushes are printed, one JSON object a line, instead of \
+            going to transports. Logs are removed unless you name a folder with --logs.
 
               belfry run Pipelines/quickstart.yaml changes.ndjson
               generate-changes | belfry run Pipelines/quickstart.yaml > pushes.ndjson
@@ -20,10 +21,11 @@ struct RunCommand: AsyncParsableCommand {
             logs. The output is the same as without it.
 
             A refused line is reported as FILE:LINE: path: reason (code). The other lines are accepted, and the exit status \
-            is 65. It is also 65 if a later stage sets an event aside. Then the report names the input line of the event, \
-            the log, the reason (code) and the event. If the program of a stage answers with an invalid event, the report \
-            names the stage and the events that the program answered. A warning is reported as FILE:LINE: warning: …, and \
-            its line is accepted. A terminal shows the first 20 refused lines; a file or a pipe gets all of them.
+            is 65. It is also 65 if a later stage sets an event aside. Then the report names the input line of the \
+            event (if it is known), the log, the reason (code) and the event. If the program of a stage answers with \
+            an invalid event, the report names the stage and the events that the program answered. A warning is \
+            reported as FILE:LINE: warning: …, and its line is accepted. A terminal shows the first 20 refused lines; \
+            a file or a pipe gets all of them.
             """)
 
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))

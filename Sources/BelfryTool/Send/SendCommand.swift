@@ -11,9 +11,10 @@ struct SendCommand: AsyncParsableCommand {
         discussion: """
             Sends each line at once. Ingest acknowledges a line when it is durable. A refused line is reported as \
             FILE:LINE: path: reason (code); the other lines are accepted. A terminal shows the first 20 refused \
-            lines; a file or a pipe gets all of them. Empty lines are skipped, but counted in LINE. For each \
-            saved subscription it prints warnings, and the event of the changes log from which the subscription is \
-            active; in a pipe as \
+            lines; a file or a pipe gets all of them. Empty lines are skipped, but counted in LINE. Warnings about a \
+            saved subscription are reported in the same way. The command also prints the event of the changes log \
+            from which a saved subscription is active: on a terminal for the first 20 subscriptions; in a file or a \
+            pipe for all of them, as \
             {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
 
             Exits with 65 if a line was refused, with 69 if the door does not answer within --timeout (with --wait it keeps \
@@ -145,7 +146,8 @@ private struct Sending: Sendable {
         if signal.number.exchange(number, ordering: .relaxed) != 0 { _exit(128 + number) }
     }
 
-    /// - Throws: `ExitCode` with 128 plus the signal's number after ``stop(_:)``.
+    /// - Throws: `ExitCode` with 128 plus the signal's number if ``stop(_:)`` ended the sending; otherwise the error
+    ///   that ended it.
     func run() throws -> LineSender.Totals {
         defer { signal.number.store(-1, ordering: .relaxed) }
         let context = try HostContext()
@@ -182,7 +184,8 @@ private struct Sending: Sendable {
         }
     }
 
-    /// The failure if the door is silent because the stage's disk is full; otherwise nil.
+    /// The failure if the door is silent because the stage's disk is full; nil if the error has another cause. Also nil
+    /// with `--door`, because then the stage cannot be asked for its health.
     private func diskFullFailure(explaining error: any Error) throws -> ToolFailure? {
         guard let error = error as? LinkError, case .silent = error, let plan,
             let answer = try HealthProbe(plan, try HostContext()).ask(timeout: .seconds(1)),

@@ -10,7 +10,7 @@ struct StoreCommand: ParsableCommand {
         abstract: "Rebuilds and copies the record store of the gateway for CloudKit Web Services.",
         discussion: """
             The store is an SQLite file that the gateway makes from ingest's log. The log contains everything that the \
-            store contains.
+            store contains, until retention removes the log's first events.
 
               belfry store rebuild Pipelines/quickstart.yaml       make it again from the log
               belfry store copy Pipelines/quickstart.yaml /srv/b   a store for another gateway
@@ -57,8 +57,9 @@ struct StoreCopyCommand: ParsableCommand {
         abstract: "Copies the gateway's store and assets to a new folder.",
         discussion: """
             Another gateway of the same pipeline starts with the copy: set `store:` to the folder in the pipeline file on its \
-            machine. It then reads only the events after the copy. The gateway may run meanwhile. The copy has no secret and \
-            no keys; copy the key file too, or share it.
+            machine. It then reads only the events after the copy. This gateway may run while its store is copied. The \
+            gateway's secret is not copied, because each gateway makes its own. The key file is not copied either: copy it \
+            yourself, or share it.
 
               belfry store copy Pipelines/quickstart.yaml /srv/belfry/api2
             """)
@@ -66,7 +67,7 @@ struct StoreCopyCommand: ParsableCommand {
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
-    @Argument(help: "The new folder. If it exists, it must not contain a store.", completion: .directory)
+    @Argument(help: "The new folder. If it exists, it must not contain a store or assets.", completion: .directory)
     var folder: String
 
     @OptionGroup var output: JSONOption
@@ -78,7 +79,8 @@ struct StoreCopyCommand: ParsableCommand {
 }
 
 extension StoreFolder {
-    /// - Throws: ``ToolFailure`` with status 78 if the file has no gateway.
+    /// - Throws: ``ToolFailure`` with status 66 if the file cannot be read, and with 78 if it has no gateway;
+    ///   `PipelineFileError` if the file has mistakes.
     init(pipeline: String) throws {
         try PipelineArgument.check(pipeline)
         let checked = try CheckedPipeline(path: pipeline)

@@ -8,7 +8,7 @@ struct Tap: Sendable {
     let start: TapStart
     let limit: UInt64
     let eventsOnly: Bool
-    /// How long to wait for the stage's answer.
+    /// How long the stage may take to answer a question about its health. The wait for events has no limit.
     let timeout: Duration
 
     func run() throws {
@@ -71,9 +71,10 @@ struct Tap: Sendable {
         throw try probe.refusal(onlyIfCertain: false) ?? LinkError.silent(endpoint: plan.bind, waited: timeout)
     }
 
-    /// The start after the stage has refused one because its log is shorter.
+    /// The new start after the stage has refused a start that is beyond the end of its log.
     ///
-    /// - Throws: ``ToolFailure`` with status 66 if the user gave the refused start.
+    /// - Throws: ``ToolFailure`` with status 66 if the user gave the refused start; ``LinkError`` if the stage does not
+    ///   answer or rejects the key.
     private func startAtEnd(insteadOf refused: TapStart) throws -> TapStart {
         let health = try askHealth()
         if case .sequence(let sequence) = refused, refused == start {

@@ -7,7 +7,7 @@ enum CaseFile {
     /// Writes a case (see ``CaseExport``) to a file, and prints on standard error how to run it.
     ///
     /// - Throws: ``ToolFailure`` with status 73 if the file exists or cannot be written, and with 64 if no pipeline
-    ///   file is named.
+    ///   file is named; the errors of reading the logs and of ``CaseExport/make(_:)``.
     static func exportCase(
         _ target: CaseTarget, pipeline: String, logs: String?, to path: String, _ finder: any EventFinder
     ) throws {

@@ -22,8 +22,10 @@ struct TraceCommand: ParsableCommand {
               belfry trace outcomes:3 -p out --json | jq .trace
               belfry trace 17 -p out --mermaid > trace.mmd
 
-            --export FILE writes the smallest set of inputs that still leads to the outcome, with pseudonyms in place of \
-            people's names, tokens and texts. `belfry run` on this file shows the outcome again. It needs the pipeline file.
+            --export FILE looks for inputs that together still lead to the outcome, and writes them to FILE. Without \
+            any one of them, the outcome would be different. Pseudonyms replace people's names, tokens and texts. \
+            `belfry run` with FILE leads to the outcome again, but prints a push instead of sending it. --export needs \
+            the pipeline file: name it with -p.
 
               belfry trace outcomes:3 -p Pipelines/quickstart.yaml --export case.ndjson
               belfry trace outcomes:3 -p Pipelines/quickstart.yaml --logs out --export case.ndjson
@@ -57,7 +59,7 @@ struct TraceCommand: ParsableCommand {
     var ignoresIndex = false
 
     @Option(
-        help: "Write the smallest set of inputs that leads to the outcome to this file, with pseudonyms.",
+        help: "Write inputs that together lead to the outcome to this file, with pseudonyms.",
         completion: .file())
     var export: String?
 

@@ -36,7 +36,7 @@ struct StageHealth: Hashable, Sendable {
     var stage: String
     var phase: String
     var log: String
-    /// The identity of the log; nil while the log cannot be opened.
+    /// The identity of the log; nil before the log is open.
     var identity: String?
     var first: UInt64
     var last: UInt64

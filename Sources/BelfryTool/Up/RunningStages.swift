@@ -4,7 +4,7 @@ import PipelineKit
 /// Finds stages of a pipeline that are running already, so that they are not started twice.
 struct RunningStages {
     private let file: PipelineFile
-    /// Enough time for stages to end after their supervisor was stopped or killed.
+    /// How long stages may take to end after their supervisor was stopped or killed.
     private static let waitMax = Duration.seconds(3)
 
     init(of file: PipelineFile) { self.file = file }

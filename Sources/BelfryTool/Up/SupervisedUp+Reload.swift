@@ -25,8 +25,8 @@ extension SupervisedUp {
         }
     }
 
-    /// The message if a stage is not ready; nil if all stages are ready. A stage that refuses the file has reported the
-    /// reason itself.
+    /// The message if a stage cannot switch to the new file; nil if all stages can. A stage that refuses the file has
+    /// reported the reason itself.
     private func refusal(_ answers: [String: Supervisor.Answer]) -> String? {
         let lines = answers.sorted { $0.key < $1.key }.compactMap { stage, answer -> String? in
             switch answer {

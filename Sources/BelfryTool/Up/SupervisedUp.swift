@@ -46,7 +46,7 @@ final class SupervisedUp: Sendable {
     func run() async throws -> Int32 {
         let supervisor = Supervisor(programs, from: text) { [weak self] in self?.handle($0) }
         state.withLock { $0.supervisor = supervisor }
-        // Several signals before or during a reload cause one reload.
+        // Several signals before a reload starts cause one reload. Several signals during a reload cause one more.
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         watchSignals(supervisor, hangup)
         let announcing = Task { try await announce() }

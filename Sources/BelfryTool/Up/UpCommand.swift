@@ -9,11 +9,14 @@ struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
         abstract: "Starts every stage of a pipeline and keeps it running.",
         discussion: """
             Runs each stage as a process of its own, with this same program. A stage that ends is started again, after a \
-            growing pause. The whole file is checked first: if it has a mistake, nothing is started. It prints "ready" when \
-            every stage answers.
+            growing pause. But all stages are stopped if one refuses its configuration, or ends 4 times before it is \
+            ready. With --in-process no stage is started again: if one fails, all stop. The whole file is checked \
+            first: if it has a mistake, nothing is started. "ready" is printed when all stages run and the gateway, if \
+            the file has one, accepts requests.
 
             Ctrl-C or SIGTERM stops all stages after their current batch. A second Ctrl-C kills them; no acknowledged event \
-            is lost by that. SIGHUP reloads the file: either all stages use the new settings, or no stage does.
+            is lost by that. Without --in-process, SIGHUP reloads the file: either all stages use the new settings, or \
+            no stage does.
 
               belfry up Pipelines/quickstart.yaml
               belfry up Pipelines/quickstart.yaml --in-process

@@ -10,16 +10,17 @@ struct ValidateCommand: ParsableCommand {
         commandName: "validate",
         abstract: "Checks a pipeline file and starts nothing.",
         discussion: """
-            Reports all mistakes, each with line, column and a correction. Exits with 0 if the file is valid, otherwise with \
-            78.
+            Reports the mistakes of all stages together, each with line, column and, if possible, a correction. After \
+            you have corrected these, reports the mistakes in CURVE keys, and then those in the gateway's settings. \
+            Exits with 0 if the file is valid, with 78 if it has mistakes, and with 66 if it cannot be read.
 
             Some problems are only warnings here, because you may check the file on a machine that does not run its stages. \
-            On the machine that runs them, they keep a stage from starting: a file in place of the data folder, and secret \
-            files, {$file: PATH}, that are missing, cannot be read, can be read by other users, or do not fit their \
-            transport. If the file of a stage's secretKey exists, the key must belong to the stage's publicKey; if the file \
-            is missing, that is a warning. {$env: NAME} and {$credential: NAME} are not checked, since only a running stage \
-            has them. Secrets in the file itself, and certificates that have expired or expire within 30 days, are \
-            warnings too.
+            On the machine that runs them, they keep a stage or the gateway from starting: a file in place of the data \
+            folder, and secret files, {$file: PATH}, that are missing, cannot be read, can be read by other users, or \
+            do not fit their transport or the gateway. If this command can read a stage's secretKey, the key must \
+            belong to the stage's publicKey. {$env: NAME} and {$credential: NAME} are checked only if this command has \
+            the variable or the credential. Secrets in the file itself, and certificates that have expired or expire \
+            within 30 days, are warnings too.
 
               belfry validate Pipelines/quickstart.yaml
               belfry validate --json Pipelines/quickstart.yaml | jq .valid

@@ -9,7 +9,7 @@ struct APIBench: Sendable {
     /// How many requests of each kind to send. The bench sends fewer requests with 10 or 200 operations.
     let requests: Int
     let connections: Int
-    /// How many records the zone has before the requests.
+    /// How many records the zone has before the requests, rounded down to a multiple of 200.
     let records: Int
     /// The setting `log.sync` of the pipeline file.
     let sync: String
@@ -78,7 +78,7 @@ struct APIBench: Sendable {
         _ = try load(.modify200, port: port, in: folder, body: others).run(requests: max(1, records / 200 - 1))
     }
 
-    /// Measures a request, and checks that its operations are in the log.
+    /// Measures a kind of request, and checks that the log grew by one event for each record that the requests saved.
     private func measureAndCheck(
         _ request: Request, port: Int, in folder: String, _ probe: StageProbe, _ processes: StageProcesses
     ) throws -> Result {
@@ -89,16 +89,17 @@ struct APIBench: Sendable {
         guard events == UInt64(result.requests * request.writes) else {
             throw ToolFailure(
                 .software,
-                "\(result.requests.of("request")) with \(request.writes.of("operation")) each made \(events) events")
+                "the log grew by \(events.of("event")) after \(result.requests.of("request")), each of which saves "
+                    + request.writes.of("record"))
         }
         return result
     }
 
     private func last(_ probe: StageProbe) throws -> UInt64 {
-        guard let positions = try probe.positions() else {
+        guard let answer = try probe.ask() else {
             throw ToolFailure(.unavailable, "ingest did not report its position within 10 seconds")
         }
-        return positions.last
+        return answer.last
     }
 
     private func measure(_ request: Request, port: Int, in folder: String) throws -> Result {

@@ -8,8 +8,9 @@ struct APIBenchCommand: AsyncParsableCommand {
             Starts ingest and the gateway as processes, with a log on the disk, and sends requests with the load generator \
             h2load over HTTP/1.1 connections that stay open: a lookup and a query among many records, and writes that \
             create 1, 10 and 200 records. A write is answered when its events are in ingest's log and in the gateway's \
-            store. The bench checks that each operation made an event. The baseline is a bare Hummingbird server that answers a \
-            constant. Load generator, gateway and ingest share the machine's cores.
+            store. The bench checks that ingest's log gains one event for each record that these writes create. The \
+            baseline is a bare Hummingbird server that answers a constant. Load generator, gateway and ingest share the \
+            machine's cores.
 
             Needs the Debian package nghttp2-client.
 
@@ -24,7 +25,7 @@ struct APIBenchCommand: AsyncParsableCommand {
     @Option(help: "How many connections to open. Each sends its next request after an answer.")
     var connections = 64
 
-    @Option(help: "How many records to save first.")
+    @Option(help: "How many records to save first, rounded down to a multiple of 200.")
     var records = 10_000
 
     @Option(help: "The setting log.sync of the pipeline file.")

@@ -32,7 +32,8 @@ struct DeliverBench: Sendable {
         var stageRatio: Double { stage.perSecond / h2load }
     }
 
-    /// - Parameter measuresLatency: Whether to send pushes once more, at half the rate, and measure how long they take.
+    /// - Parameter measuresLatency: Whether to send pushes once more, at half the rate that the transport has reached,
+    ///   and measure how long they take.
     func run(
         connections: Int, streams: Int, measuresLatency: Bool, in folder: String
     ) async throws -> Result {

@@ -8,8 +8,9 @@ struct DeliverBenchCommand: AsyncParsableCommand {
             The server is nghttpd, which answers every push with 200. The APNs transport, the load generator h2load and the \
             deliver stage send it requests with the same body, over one and four connections, and with 100 and 1,000 \
             streams for each connection. The deliver stage reads the pushes from a log and writes every outcome to its \
-            own log. To measure how long a push takes, the transport also sends pushes at half the rate, with one \
-            connection and 100 streams.
+            own log. To measure the latency, the transport also sends pushes with one connection and 100 streams, at \
+            half the rate that it has reached with them. It sends a group of pushes every 2 ms. The latency of a group \
+            is the time from when the group is due to its last answer.
 
             Needs the Debian packages nghttp2-server and nghttp2-client.
 
@@ -17,7 +18,11 @@ struct DeliverBenchCommand: AsyncParsableCommand {
               belfry bench deliver --count 1000000 --runs 3 --json
             """)
 
-    @Option(help: "How many pushes to send in each case.")
+    @Option(
+        help: """
+            How many pushes to send in each case. The transport on its own sends this number rounded down to a multiple \
+            of 1000.
+            """)
     var count = 200_000
 
     @OptionGroup var common: BenchOptions

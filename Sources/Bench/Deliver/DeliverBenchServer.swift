@@ -5,7 +5,7 @@ import ZeroMQ
 
 /// `nghttpd`, the HTTP/2 server of libnghttp2. It answers every push with 200.
 ///
-/// Each device is an empty file in the server's root folder.
+/// Each device is an empty file in the folder `3/device` of the server's root folder.
 final class DeliverBenchServer: Sendable {
     static let devices = 1_000
 
@@ -24,8 +24,9 @@ final class DeliverBenchServer: Sendable {
     /// - Parameters:
     ///   - streams: How many streams a connection may have open.
     ///   - folder: The folder for keys, certificates and devices.
-    /// - Throws: ``ToolFailure`` with status 69 if `nghttpd` is missing or does not start, and with 74 if the keys
-    ///   cannot be written.
+    /// - Throws: ``ToolFailure`` with status 69 if no port is free, or if `nghttpd` is missing or does not listen within
+    ///   ten seconds, with 73 if the file of a device cannot be written, and with 74 if the keys or certificates cannot
+    ///   be made. Errors of the socket and of the device folder are passed on.
     init(streams: Int, in folder: String) throws {
         var configuration = LocalAPNs.Configuration()
         configuration.folder = folder

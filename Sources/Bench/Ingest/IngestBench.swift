@@ -6,8 +6,10 @@ import PipelineRuntime
 import Time
 import ZeroMQ
 
-/// Measures ingest while a given number of records exist. Ingest's host, its log and a producer are in this process.
+/// Measures ingest while a given number of records are made, then while they are changed, and then its restart.
+/// Ingest's host, its log and a producer are in this process.
 struct IngestBench: Sendable {
+    /// How many records exist before the changes. The changes also create and delete records.
     let records: Int
     let changes: Int
     let folder: String
@@ -18,9 +20,11 @@ struct IngestBench: Sendable {
         /// Creates per second while the bench made the records.
         var createsPerSecond = 0.0
         var changesPerSecond = 0.0
+        /// How much memory the process gained from before the first start of ingest until after its restart, divided
+        /// by ``records``.
         var bytesPerRecord = 0.0
         var restartSeconds = 0.0
-        /// The longest pauses of the stage during the changes.
+        /// For each cause, the longest pause of the stage during the changes.
         var pauses: [StagePause] = []
 
         var longestPause: StagePause? { pauses.max { $0.milliseconds < $1.milliseconds } }
@@ -109,11 +113,11 @@ private final class IngestProducer {
         _ = try producer.greet(timeout: .seconds(20))
         result.createsPerSecond = try send(bench.records) { IngestLine.save($0, version: 0, to: &$1) }
         let probe = try StageProbe(process.source.plan, process.context, timeout: .seconds(5))
-        _ = try probe.positions(forgetsPauses: true)
+        _ = try probe.ask(forgetsPauses: true)
         result.changesPerSecond = try send(bench.changes) { [records = bench.records] number, buffer in
             IngestLine.change(number, among: records, to: &buffer)
         }
-        result.pauses = try probe.positions()?.pauses ?? []
+        result.pauses = try probe.ask()?.pauses ?? []
         guard refused == 0 else { throw ToolFailure(.software, "ingest refused \(refused) lines") }
         return result
     }
@@ -149,8 +153,8 @@ private final class IngestProducer {
 private enum IngestLine {
     private static let users = 100_000
 
-    /// Of ten changes, eight are updates, one is a create, and one is a delete. For a delete, ingest must read the
-    /// record's last fields.
+    /// Of ten changes, eight save one of the records, one saves a new record, and one deletes one of the records. For
+    /// the delete, ingest must read the record's last fields, unless an earlier change has deleted the record.
     static func change(_ number: Int, among records: Int, to buffer: inout ByteBuffer) {
         let record = Int(Mixer.scramble(UInt64(number)) % UInt64(records))
         switch number % 10 {

@@ -5,17 +5,21 @@ struct IngestBenchCommand: AsyncParsableCommand {
         commandName: "ingest",
         abstract: "Measures ingest with few and with many live records.",
         discussion: """
-            Makes records with one producer, then changes them at random: of ten changes eight are updates, one is a \
-            create, and one is a delete, whose last fields ingest reads from its log. Then ingest is stopped and started \
-            again. The row of each number of records has the changes a second, the memory for each record after the \
-            restart, the time of the restart, and the longest pause of the stage during the changes. Ten million records \
-            need 6 GB on the disk and a minute or two.
+            Makes records with one producer, then changes them at random: of ten changes eight save one of the records, \
+            one saves a new record, and one deletes one of the records. For the delete of a record that still exists, \
+            ingest reads the record's last fields from its log. Then ingest is stopped and started again. The row of \
+            each number of records has the changes a second, the memory gained until after the restart divided by this \
+            number, the time of the restart, and the longest pause of the stage during the changes. If the changes are \
+            many more than the records, new records use most of this memory. Ten million records need 6 GB on the disk \
+            and a minute or two.
 
               belfry bench ingest
               belfry bench ingest --records 1000000 --changes 2000000 --in /srv/belfry
             """)
 
-    @Option(parsing: .upToNextOption, help: "How many live records; the report has a row for each number.")
+    @Option(
+        parsing: .upToNextOption,
+        help: "How many records to make before the changes; the report has a row for each number.")
     var records = [10_000, 1_000_000, 10_000_000]
 
     @Option(help: "How many changes to send for each row.")

@@ -16,15 +16,16 @@ struct LogBench {
         var perSecond: Double
         /// How many events a second were written to the plain file.
         var baseline: Double
-        /// How often the log called fdatasync.
+        /// How often the second of the two logs called fdatasync.
         var syncs: Int
         var ratio: Double { perSecond / baseline }
     }
 
+    /// Rates in bytes of events a second. The headers of the batches are read too, but do not count.
     struct ReadRates: Sendable {
-        /// How many bytes a second were read from the log.
+        /// The rate of reading the log.
         var log: Double
-        /// How many bytes a second were read from the plain file.
+        /// The rate of reading the plain file.
         var baseline: Double
         var ratio: Double { log / baseline }
     }

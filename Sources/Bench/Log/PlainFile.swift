@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads and writes plain files, which are the baseline of the bench of the log.
+/// Makes, reads and removes files without the code of the log, as a baseline for `bench log` and `bench replay`.
 enum PlainFile {
     static func create(_ path: String) throws -> Int32 {
         let file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -8,6 +8,7 @@ enum PlainFile {
         return file
     }
 
+    /// Removes a file, or a folder and its files. Does nothing if the path does not exist.
     static func remove(_ path: String) throws {
         guard access(path, F_OK) == 0 else { return }
         do { try FileManager.default.removeItem(atPath: path) } catch { throw failure("remove", path) }

@@ -21,8 +21,9 @@ struct MatchBench: Sendable {
     private static let passes = 9
 
     /// - Parameter folder: The folder of the snapshot.
-    /// - Throws: ``ToolFailure`` with status 65 if a subscription is saved twice, and with 70 if two ways find
-    ///   different pairs.
+    /// - Throws: ``ToolFailure`` with status 65 if a line of the input is invalid or a subscription is saved twice, and
+    ///   with 70 if two ways find different pairs. `EventLogError` or `SnapshotError` if the snapshot cannot be written
+    ///   or loaded.
     func run(in folder: String) throws -> MatchResult {
         var result = MatchResult(subscriptions: subscriptions.count, changes: changes.count)
         let before = MatchBench.memory

@@ -12,7 +12,8 @@ struct MatchBenchCommand: AsyncParsableCommand {
             once, then matches the changes nine times on one thread; the median pass counts. Then it matches the first \
             changes by a scan of all subscriptions, matches all changes while one operation in a hundred deletes or \
             saves a subscription, and writes and loads a snapshot. All ways must find the same pairs of change and \
-            subscription. The report shows the SHA-256 of the sorted pairs, with one line \
+            subscription. While subscriptions are deleted and saved, only the pairs of the other subscriptions are \
+            compared. The report shows the SHA-256 of the sorted pairs, with one line \
             '<change, from 0> <subscriptionID>' for each pair.
 
               belfry bench match                     10,000 and 100,000 subscriptions

@@ -5,12 +5,12 @@ import JSON
 struct MatchEdits {
     /// One of this many operations is an edit; the others are changes.
     static let operationsPerEdit = 100
-    /// The distance between two edited lines. It is prime, so that every line is edited once before a line is edited
-    /// again.
+    /// The distance from one edited line to the next. It is prime, so that every line is edited once before a line is
+    /// edited again, unless the number of lines is a multiple of it.
     private static let stride = 7_919
 
-    /// The lines that save the subscriptions to edit. Each of these subscriptions is deleted, and saved again before
-    /// the next subscription is deleted.
+    /// The indexes of the lines that save the subscriptions to edit. Each of these subscriptions is deleted, and saved
+    /// again before the next subscription is deleted.
     let lines: [Int]
     /// For each of ``lines``, the command that deletes its subscription.
     let deletions: [[UInt8]]

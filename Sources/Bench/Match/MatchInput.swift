@@ -37,8 +37,9 @@ struct MatchInput: Sendable {
         return lines
     }
 
-    /// Calls `body` with each line and its index.
+    /// Calls `body` with the index and the text of each line, without its line feed.
     ///
+    /// - Parameter range: The indexes of the lines to read; nil for all lines.
     /// - Throws: ``ToolFailure`` with the name, the number of the line in the file, and the error of `body`.
     func readLines(of range: Range<Int>? = nil, _ body: (Int, UnsafeRawBufferPointer) throws -> Void) throws {
         try bytes.withUnsafeBytes { bytes in

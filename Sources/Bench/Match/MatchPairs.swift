@@ -40,7 +40,7 @@ struct MatchPairs {
         ids.removeAll(keepingCapacity: true)
     }
 
-    /// The SHA-256 of all finished changes, in hexadecimal.
+    /// The SHA-256 of the pairs of all finished changes, in hexadecimal.
     var digest: String { hash.digest.hexadecimal }
 }
 

@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import Synchronization
 
-/// Ends a bench early on a signal: the bench stops its processes and removes its folders. A second signal ends this
-/// process at once.
+/// Ends a bench early on SIGINT or SIGTERM: the bench stops its processes, and removes its temporary folder unless the
+/// user wants to keep the folder. A second signal ends this process at once.
 final class Interruption: Sendable {
     private let signal = Atomic<Int32>(0)
 

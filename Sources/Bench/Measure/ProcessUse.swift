@@ -11,7 +11,7 @@ struct ProcessUse: Hashable, Sendable {
 
     var seconds: Double { userSeconds + systemSeconds }
 
-    /// Nil if the process has ended.
+    /// Nil if `/proc` cannot be read for this process, usually because the process has ended.
     init?(pid: Int32) {
         guard let stat = ProcessUse.text("/proc/\(pid)/stat"), let status = ProcessUse.text("/proc/\(pid)/status")
         else {
@@ -27,6 +27,8 @@ struct ProcessUse: Hashable, Sendable {
         return use
     }
 
+    /// Nil if `stat` lacks the times. The memory that `status` does not name is zero.
+    ///
     /// - Parameters:
     ///   - stat: `/proc/PID/stat`. Fields 14 and 15 are user and system time in ticks; field 2, in parentheses, may
     ///     contain spaces.
@@ -50,8 +52,8 @@ struct ProcessUse: Hashable, Sendable {
         return use
     }
 
-    /// Returns freed memory to the system (malloc_trim(3), which Swift's Glibc does not declare). Otherwise the process
-    /// would use freed pages again that still count as resident, and a later reading would not grow.
+    /// Returns freed memory to the system (malloc_trim(3), which Swift's Glibc does not declare). Otherwise freed pages
+    /// still count as resident: the process would use these pages again, and a later reading would not grow.
     static func trimMemory() {
         guard let trim = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)

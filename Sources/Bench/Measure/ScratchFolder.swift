@@ -1,13 +1,13 @@
 import Foundation
 import PipelineRuntime
 
-/// A temporary folder for one run of a bench.
+/// A temporary folder for the files of a bench.
 final class ScratchFolder: Sendable {
     let path: String
     private let isKept: Bool
 
     /// - Parameter parent: The folder in which to make the new folder; nil for `TMPDIR`, or `/tmp`. The path must be
-    ///   short, because the new folder contains sockets.
+    ///   short, because some benches make sockets in the new folder.
     init(in parent: String?, isKept: Bool = false) throws {
         let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         var template = Array("\(parent)/belfry-bench-XXXXXX".utf8CString)

@@ -13,7 +13,8 @@ struct MemoryBench: Sendable {
     let users: Int
     let interruption: Interruption
 
-    /// The kinds of state that a stage keeps. Each user has one device, one badge or one notification.
+    /// The kinds of state that the bench measures. For each user, a stage keeps one device, one badge or one held
+    /// notification.
     enum StateKind: String, CaseIterable, Sendable {
         case devices = "devices in deliver"
         case badges = "badges in payload"
@@ -24,8 +25,8 @@ struct MemoryBench: Sendable {
         let kind: StateKind
         /// Bytes of memory for each device, badge or notification, including its text.
         let bytes: Double
-        /// Bytes of the text that a stage must keep for each device, badge or held notification: the names and the
-        /// token, the user's name, or the text of the match.
+        /// Bytes of the text that a stage must keep: for each device the names of user and device and the token, for
+        /// each badge the user's name, and for each held notification the text of the match.
         let textBytes: Double
 
         var bytesBeyondText: Double { bytes - textBytes }

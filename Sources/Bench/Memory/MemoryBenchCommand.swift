@@ -7,9 +7,10 @@ struct MemoryBenchCommand: AsyncParsableCommand {
         abstract: "Measures the memory for each device, badge and held notification.",
         discussion: """
             Makes many users. For each user, the deliver stage gets a device, the payload stage gets a badge, and the \
-            coalesce stage gets a notification, which it holds back for an hour. The report shows the bytes for each \
-            device, badge and notification, and how many of these bytes are more than the text that the stage must \
-            keep. `belfry bench ingest` measures records, and `belfry bench match` subscriptions.
+            coalesce stage gets two matches. The notification of the first match leaves at once, and the stage holds \
+            the second notification. The report shows the bytes for each device, badge and held notification, and how \
+            many of these bytes are more than the text that the stage must keep. `belfry bench ingest` measures \
+            records, and `belfry bench match` subscriptions.
 
               belfry bench memory
               belfry bench memory --count 100000 --json

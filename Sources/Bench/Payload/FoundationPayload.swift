@@ -3,7 +3,8 @@ import Foundation
 import JSON
 import PipelineRuntime
 
-/// Builds the payloads of the payload stage with Foundation, without regard to speed. It is the baseline of the bench.
+/// Builds the payloads of the payload stage with Foundation, without regard to speed. It is one of the two baselines of
+/// the bench.
 enum FoundationPayload {
     private typealias Object = [String: Any]
 
@@ -23,7 +24,7 @@ enum FoundationPayload {
     /// - Parameters:
     ///   - pushes: The stage's output lines for the first notifications.
     ///   - body: Called with the length of each payload.
-    /// - Throws: ``ToolFailure`` with 70 for the first payload that differs.
+    /// - Throws: ``ToolFailure`` with status 70 for the first payload that differs.
     static func compare(_ pushes: [UInt8], with input: PayloadBenchInput, _ body: (Int) -> Void) throws {
         var payloads: [(bytes: Int, object: NSDictionary)] = []
         var parser = JSONParser()

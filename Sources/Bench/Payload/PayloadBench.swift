@@ -21,8 +21,8 @@ struct PayloadBench: Sendable {
         return StageContext(log: identity, upstream: identity, upstreamName: log)
     }
 
-    /// - Throws: ``ToolFailure`` with status 70 if a payload in the first ``Outbox/partBytes`` of the stage's output
-    ///   differs from Foundation's.
+    /// - Throws: ``ToolFailure`` with status 70 if the stage rejects a notification, or if a payload in the first
+    ///   ``Outbox/partBytes`` of the stage's output differs from Foundation's; an `ExitCode` after a signal.
     func run() throws -> PayloadResult {
         var result = PayloadResult(payloads: input.count, notificationBytes: input.meanBytes)
         try compare(into: &result)
@@ -39,8 +39,8 @@ struct PayloadBench: Sendable {
 
     /// Repeats a pass until the turn is over.
     ///
-    /// - Parameter pass: Returns the number of payloads.
-    /// - Returns: Payloads a second.
+    /// - Parameter pass: Returns the number of notifications that it has read or built into payloads.
+    /// - Returns: Notifications a second.
     private func rate(_ pass: () throws -> Int) throws -> Double {
         try interruption.check()
         let began = ContinuousClock.now
@@ -54,9 +54,9 @@ struct PayloadBench: Sendable {
 
     private func read() throws -> Int {
         var parser = JSONParser()
-        var bytes = 0
-        try input.readLines { bytes += try parser.parse($0).count }
-        return bytes > 0 ? input.count : 0
+        var members = 0
+        try input.readLines { members += try parser.parse($0).count }
+        return members > 0 ? input.count : 0
     }
 
     private func build() throws -> Int {

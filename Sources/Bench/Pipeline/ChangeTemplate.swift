@@ -53,6 +53,7 @@ struct ChangeTemplate {
 
     // MARK: Building the template
 
+    /// Appends the zone. Its number is ``Workload/Change/topic``: a change of this kind has no field `topic`.
     private mutating func zone() {
         text("\"zoneID\":{")
         quoted("zoneName", "Z", .topic, 7)
@@ -92,7 +93,7 @@ struct ChangeTemplate {
     }
 }
 
-/// JSON text and names that changes and subscriptions share.
+/// JSON text and names in the commands and events that benches make.
 enum WorkloadNames {
     /// The JSON members that name the container and the environment.
     static let place = "\"container\":\"iCloud.com.example.Bench\",\"environment\":\"production\""

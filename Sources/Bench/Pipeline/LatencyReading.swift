@@ -4,7 +4,7 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// Reads from the logs, after a run, how long each change took from ingest to push.
+/// Reads from the logs, after a run, the latency of each change that led to an accepted push.
 ///
 /// The latency of a change is the time from its acceptance by ingest to the answer of the transport. It begins at the
 /// time of the change's batch in the changes log. It ends at the time of the batch with the outcome that names the
@@ -15,7 +15,7 @@ struct LatencyReading {
     /// The latency of each of these changes, in microseconds.
     private(set) var latencies: [Int64] = []
     private(set) var outcomes: UInt64 = 0
-    /// The time of the last batch of outcomes.
+    /// The time of the last batch in the outcomes log that has events.
     private(set) var last = Instant.epoch
     private let times: ChangeTimes
 

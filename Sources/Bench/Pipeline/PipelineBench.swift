@@ -41,10 +41,10 @@ struct PipelineBench: Sendable {
             seconds: (reading.last - record.firstSend) / .seconds(1),
             latency: Percentiles(reading.latencies),
             snapshots: SnapshotLatencies(reading, snapshots, from: record.firstSend),
-            stages: use(stages.plans.map(\.stage), record, snapshots), driver: record.driver)
+            stages: stageResults(stages.plans.map(\.stage), record, snapshots), driver: record.driver)
     }
 
-    private func use(
+    private func stageResults(
         _ names: [String], _ record: PipelineDriver.Record, _ snapshots: SnapshotTimes
     ) -> [PipelineResult.Stage] {
         names.indices.map {
@@ -62,12 +62,12 @@ struct PipelineResult: Sendable {
         var use: ProcessUse
         /// Resident bytes when half of the changes were sent.
         var halfwayBytes: UInt64
-        /// The number of snapshots since the first send, without the snapshot that a stage makes when it stops. A stage
-        /// that has many snapshots removes some, which do not count.
+        /// The number of snapshots since the first change was sent, without the snapshot that a stage makes when it
+        /// stops. A stage that has many snapshots removes some, which do not count.
         var snapshots: Int
-        /// The longest pause for each cause before the first send.
+        /// The longest pause for each cause before the first change was sent.
         var pausesBefore: [StagePause]
-        /// The longest pause for each cause since the first send.
+        /// The longest pause for each cause since the first change was sent.
         var pauses: [StagePause]
     }
 
@@ -77,9 +77,9 @@ struct PipelineResult: Sendable {
     /// The number of pushes that the file transport wrote.
     var pushes: UInt64
     var outcomes: UInt64
-    /// The time from the first send until ingest had answered all changes.
+    /// The time from the sending of the first change until ingest had answered all changes.
     var sendSeconds: Double
-    /// The time from the first send to the last outcome.
+    /// The time from the sending of the first change to the last outcome.
     var seconds: Double
     var latency: Percentiles
     var snapshots: SnapshotLatencies

@@ -19,11 +19,13 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             Changes a second count from the first send to the last outcome. The latency from ingest to push is read from \
             the logs: the time of the batch of outcomes that names the change as a cause, less the time of the change's \
             batch in the changes log. Without --rate the queues are always full, so the latency shows how long they are. \
-            CPU time counts from the first send; memory is the resident set of the process.
+            CPU time counts from the first send; memory is the resident set of the process. The row (the driver) is \
+            the process of the bench itself.
 
-            With --rate the report also shows the snapshots of each stage, the latency of changes while a snapshot was \
-            made and otherwise, and the longest pauses of each stage: how long the turn of its loop took, the main \
-            cause, and for how long the stage ran on a processor.
+            With --rate the text also shows the number of snapshots of each stage, the latency of changes while a \
+            snapshot was made and otherwise, and the longest pauses of each stage. In a pause, a stage is busy and \
+            does not look at its sockets. The text shows each pause's main cause, how long the pause took, and for how \
+            long the stage ran on a processor. JSON has these values without --rate, too.
 
               belfry bench pipeline
               belfry bench pipeline --rate 20000 --changes 400000
@@ -36,7 +38,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "Changes a second, a few each millisecond (default: as fast as the stages take them).")
     var rate: Int?
 
-    @OptionGroup var users: SubscriptionsOption
+    @OptionGroup var subscriptionsOption: SubscriptionsOption
 
     @Option(help: "How many records the changes save; about a tenth of them are in two zones, and count once.")
     var records = 100_000
@@ -45,7 +47,10 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     var devices = 0
 
     @Option(
-        help: "Input between two snapshots of a stage (default: 32 MiB with --rate, otherwise as in pipeline files).")
+        help: """
+            Input between two snapshots of a stage (default: 32 MiB with --rate, otherwise the default of pipeline \
+            files).
+            """)
     var snapshotBytes: String?
 
     @Option(help: "When the logs call fdatasync: always, interval DURATION or never.")
@@ -77,7 +82,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     func run() async throws {
         BuildKind.warnIfDebug()
         let options = PipelineBenchOptions(
-            changes: changes, rate: rate, subscriptions: users.subscriptions, records: records,
+            changes: changes, rate: rate, subscriptions: subscriptionsOption.subscriptions, records: records,
             devices: devices, snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: sync,
             seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())

@@ -11,7 +11,8 @@ final class PipelineDriver {
         var firstSend = Instant.epoch
         /// The time when ingest had answered all changes.
         var allAnswered = Instant.epoch
-        /// The time when the last outcome was in the log. The stages stop after this.
+        /// The time when the driver stopped waiting: the last outcome was in the log, or no outcome came for
+        /// ``stallTimeout``. The stages stop after this.
         var end = Instant.epoch
         /// The use of each stage when half of the changes had been sent.
         var halfway: [ProcessUse] = []
@@ -27,8 +28,9 @@ final class PipelineDriver {
 
     /// The number of lines in one message without `--rate`. These lines have about 128 KiB.
     private static let blockLines = 336
-    /// The run fails if no stage makes progress for this time. If all changes are sent and the outcomes log does not
-    /// grow for this time, the driver stops waiting for outcomes.
+    /// The run fails if the door does not answer for this time. It also fails if the driver waits for a stage to read
+    /// the devices and subscriptions, and the stage reads nothing for this time. If all changes are answered and the
+    /// outcomes log does not grow for this time, the driver stops waiting for outcomes.
     private static let stallTimeout = Duration.seconds(30)
 
     private let options: PipelineBenchOptions
@@ -165,7 +167,9 @@ final class PipelineDriver {
         try interruption.check()
         try stages.check()
         guard .now - lastProgress < PipelineDriver.stallTimeout else {
-            throw ToolFailure(.unavailable, "no stage made progress for \(PipelineDriver.stallTimeout.text)")
+            throw ToolFailure(
+                .unavailable,
+                "ingest did not answer, or a stage read nothing, for \(PipelineDriver.stallTimeout.text)")
         }
     }
 
@@ -181,7 +185,7 @@ final class PipelineDriver {
     /// The longest pauses of each stage since the last call.
     private func pauses() throws -> [[StagePause]] {
         try stages.plans.map { plan in
-            try StageProbe(plan, stages.context, timeout: .seconds(5)).positions(forgetsPauses: true)?.pauses ?? []
+            try StageProbe(plan, stages.context, timeout: .seconds(5)).ask(forgetsPauses: true)?.pauses ?? []
         }
     }
 }

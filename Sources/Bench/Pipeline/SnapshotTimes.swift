@@ -15,7 +15,7 @@ struct SnapshotTimes {
     ///   - logs: The folder of the logs.
     ///   - names: The names of the logs.
     ///   - start: Earlier snapshots do not count.
-    ///   - end: Later snapshots do not count: the stages made them when they stopped.
+    ///   - end: Snapshots that were finished later do not count. Stages make some when they stop.
     init(logs: String, _ names: [String], from start: Instant, to end: Instant) throws {
         var all: [(start: Instant, end: Instant)] = []
         for name in names {

@@ -4,7 +4,7 @@ import PipelineRuntime
 
 /// Asks one stage for its position and its pauses.
 struct StageProbe {
-    struct Positions: Hashable {
+    struct Answer: Hashable {
         var isRunning: Bool
         /// The last sequence of the stage's log.
         var last: UInt64
@@ -23,8 +23,8 @@ struct StageProbe {
     }
 
     /// - Parameter forgetsPauses: Whether the next answer leaves out the pauses before this answer.
-    /// - Returns: Nil if the stage does not answer in time, or its answer lacks a position.
-    func positions(forgetsPauses: Bool = false) throws -> Positions? {
+    /// - Returns: Nil if the stage does not answer in time, or its answer is incomplete.
+    func ask(forgetsPauses: Bool = false) throws -> Answer? {
         guard let answer = try probe.ask(timeout: timeout, forgetsPauses: forgetsPauses) else { return nil }
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
         return try Array(answer.utf8).withUnsafeBytes { bytes in
@@ -32,7 +32,7 @@ struct StageProbe {
             guard let phase = json.text("phase"), let last = json.natural(.last), let lastRead = json.natural("taken")
             else { return nil }
             let pauses = json["pauses"]?.elements.compactMap(StagePause.init) ?? []
-            return Positions(
+            return Answer(
                 isRunning: phase == HostReport.Phase.running.rawValue, last: last, lastRead: lastRead,
                 pauses: pauses)
         }

@@ -6,8 +6,8 @@ import Synchronization
 import WebServices
 import ZeroMQ
 
-/// The stages of a pipeline and its gateway as processes, as `belfry up` starts them. A process that ends makes the run
-/// fail.
+/// The stages of a pipeline and its gateway as processes, as `belfry up` starts them. After a process has
+/// ended unexpectedly, ``check()`` throws.
 final class StageProcesses: Sendable {
     let plans: [HostPlan]
     let context: HostContext
@@ -53,13 +53,13 @@ final class StageProcesses: Sendable {
         }
     }
 
-    /// - Throws: ``ToolFailure`` after a process has ended.
+    /// - Throws: ``ToolFailure`` after a process has ended unexpectedly.
     func check() throws { try failure.check() }
 
     private func waitUntilReady(_ supervisor: Supervisor, _ interruption: Interruption) throws {
         for plan in plans {
             let probe = try StageProbe(plan, context)
-            try wait(interruption) { try probe.positions()?.isRunning == true }
+            try wait(interruption) { try probe.ask()?.isRunning == true }
         }
         guard checked.file.api != nil else { return }
         try wait(interruption) {
@@ -77,7 +77,7 @@ final class StageProcesses: Sendable {
     }
 }
 
-/// Why the first process ended.
+/// Which process ended first, and why.
 private final class FirstFailure: Sendable {
     private let reason = Mutex<String?>(nil)
 

@@ -1,10 +1,10 @@
 /// The changes of a run, from a seed: the same seed makes the same bytes.
 ///
-/// A slot is the number of a subscription. Each slot also has some records, and decides their database, owner, zone and
-/// type. A change saves a random record. One change in four, at random, matches the subscription of its slot. If the
-/// subscription is a query, half of the other changes have the right topic and too low a priority, and the rest have
-/// another topic. If the subscription is for a zone, the other changes are in another zone. So a change has at most one
-/// match, and a match has one device.
+/// A slot is the number of a subscription. Each record belongs to a slot, which decides the record's database, owner
+/// and type. A change saves a random record. One change in four, at random, matches the subscription of its slot. If
+/// the subscription is a query, half of the other changes have the right topic and too low a priority, and the rest
+/// have another topic. If the subscription is for a zone, the other changes are in another zone. So a change has at
+/// most one match, and a match has one device.
 struct Workload {
     /// The kind of a slot's subscription: of ten slots, six private queries, three public queries and one zone.
     enum Kind: Int, CaseIterable { case privateQuery, publicQuery, zone }
@@ -13,6 +13,7 @@ struct Workload {
         var slot: Int
         var record: Int
         var isWatched: Bool
+        /// The number of the topic. If the slot's subscription is for a zone, the number of the record's zone.
         var topic: Int
         var priority: Int
     }
@@ -25,16 +26,16 @@ struct Workload {
 
     static let subscriptionsPerUser = 5
 
-    /// The number of the first topic that no subscription watches. No higher number is watched either.
+    /// No subscription watches a topic or a zone with this number or a higher one.
     static let firstForeignTopic = 5_000_000
 
     let subscriptions: Int
     let records: Int
     private var random: SplitMix64
     private let templates = Kind.allCases.map(ChangeTemplate.init)
-    /// The number of changes so far.
+    /// The number of changes that ``lines(_:)`` has made.
     private(set) var made: UInt64 = 0
-    /// The number of changes so far that a subscription watches.
+    /// How many of these changes a subscription watches.
     private(set) var watched: UInt64 = 0
 
     init(seed: UInt64, subscriptions: Int, records: Int = 100_000) {

@@ -8,7 +8,7 @@ struct ReplayBenchCommand: AsyncParsableCommand {
             Runs the five stages as `belfry bench pipeline` does, then replays their logs on two threads: first only \
             match, then all stages. The log of ingest is only read; the events of all other stages are compared with \
             their logs. The bench also reads the five logs once and checks every CRC, and reads their files once and \
-            copies each byte. The report shows the run with the median rate of the replay of all stages.
+            copies each byte. Of several runs, the report shows the run whose replay of all stages has the median rate.
 
               belfry bench replay
               belfry bench replay --changes 2000000 --runs 3
@@ -17,7 +17,7 @@ struct ReplayBenchCommand: AsyncParsableCommand {
     @Option(help: "How many changes to send.")
     var changes: UInt64 = 500_000
 
-    @OptionGroup var users: SubscriptionsOption
+    @OptionGroup var subscriptionsOption: SubscriptionsOption
 
     @OptionGroup var common: BenchOptions
 
@@ -28,7 +28,8 @@ struct ReplayBenchCommand: AsyncParsableCommand {
     func run() async throws {
         BuildKind.warnIfDebug()
         let bench = ReplayBench(
-            options: PipelineBenchOptions(changes: changes, subscriptions: users.subscriptions), interruption: .watch())
+            options: PipelineBenchOptions(changes: changes, subscriptions: subscriptionsOption.subscriptions),
+            interruption: .watch())
         let runs = try await common.measure(by: \.whole) { try await bench.run(in: $0) }
         try common.print(ReplayBenchReport(result: runs.median, runs: common.runs), ofRuns: runs.all.map(\.whole))
     }

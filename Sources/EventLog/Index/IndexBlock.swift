@@ -12,7 +12,7 @@ struct IndexBlock: Sendable {
     var filter: Filter
 
     func query(_ key: UInt64, digest: UInt64) -> BlockFilter.Answer {
-        let line = BlockFilter.line(of: key, among: head.lines)
+        let line = BlockFilter.line(of: key, among: head.filterLines)
         let salt = head.salt(digest)
         switch filter {
         case .memory(let bytes):
@@ -57,7 +57,7 @@ struct IndexBlock: Sendable {
         var head =
             unsafe head
             ?? BlockHead(
-                lines: 0, firstSequence: batch.header.firstSequence, count: 0, lastBatchCRC: 0, offset: offset,
+                filterLines: 0, firstSequence: batch.header.firstSequence, count: 0, lastBatchCRC: 0, offset: offset,
                 bytes: 0, lastBatchOffset: offset, nowBefore: nowBefore, now: nowBefore)
         unsafe head.count += batch.header.count
         unsafe head.bytes += UInt64(batch.fixed.batchBytes)
@@ -77,7 +77,7 @@ struct IndexBlock: Sendable {
         head.lastBatchCRC = last.headerCRC
         let filter = BlockFilter.bytes(for: keys.keys, salt: head.salt(digest))
         keys.removeAll()
-        head.lines = filter.count / BlockFilter.lineBytes
+        head.filterLines = filter.count / BlockFilter.lineBytes
         return IndexBlock(head: head, filter: .memory(filter))
     }
 

@@ -7,8 +7,8 @@ struct IndexFile {
     private let header: IndexHeader
     private let digest: UInt64
     private let file: OpenFile
-    /// The offset of the next block; nil if this process must not write. Then another process has the lock, a write has
-    /// failed, or the file is finished.
+    /// The offset of the next block; nil if this process must not write. Then the file cannot be opened for writing,
+    /// another process has the lock, a write has failed, or the file is finished.
     private var end: UInt64?
     private var isLocked: Bool
 
@@ -30,8 +30,9 @@ struct IndexFile {
 
     private var isWritable: Bool { end != nil }
 
-    /// The intact blocks from the beginning, without gaps. The next ``append(_:)`` overwrites the bytes after them. If
-    /// the file has another header, the method returns no blocks and calls ``restart()``.
+    /// The blocks from the beginning, up to the first gap or damaged block head. Filters are not checked here. The next
+    /// ``append(_:)`` overwrites the bytes after these blocks. If the file has another header, the method returns no
+    /// blocks and calls ``restart()``.
     mutating func blocks(first: UInt64) -> [IndexBlock] {
         var blocks: [IndexBlock] = []
         let size = size
@@ -44,7 +45,7 @@ struct IndexFile {
         while let head = head(at: position), head.firstSequence == sequence, head.offset == offset,
             position + UInt64(head.fileBytes) <= size
         {
-            let start = position + UInt64(IndexFormat.headBytes)
+            let start = position + UInt64(IndexFormat.blockHeadBytes)
             blocks.append(IndexBlock(head: head, filter: .file(file, offset: start)))
             position += UInt64(head.fileBytes)
             (sequence, offset) = (head.nextSequence, head.end)
@@ -73,7 +74,7 @@ struct IndexFile {
         }
         self.end = end + UInt64(block.head.fileBytes)
         return IndexBlock(
-            head: block.head, filter: .file(file, offset: end + UInt64(IndexFormat.headBytes)))
+            head: block.head, filter: .file(file, offset: end + UInt64(IndexFormat.blockHeadBytes)))
     }
 
     /// Cuts off bytes after the last block, and unlocks the file for other processes.
@@ -86,7 +87,7 @@ struct IndexFile {
     }
 
     private func head(at position: UInt64) -> BlockHead? {
-        BlockHead(bytes(IndexFormat.headBytes, at: position), digest: digest)
+        BlockHead(bytes(IndexFormat.blockHeadBytes, at: position), digest: digest)
     }
 
     private func bytes(_ count: Int, at offset: UInt64) -> [UInt8] {

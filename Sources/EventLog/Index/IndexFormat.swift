@@ -22,12 +22,12 @@ import Time
 ///
 /// The digest is made from the file's header: the low 32 bits of ``IndexHeader/digest``.
 ///
-/// The CRC of the last batch's header is compared with the log. A log only grows, or is cut off at its end. So if this
-/// batch is unchanged, all batches before it are unchanged too.
+/// The CRC of the last batch's header is compared with the segment. A segment only grows, or is cut off at its end. So
+/// if this batch is unchanged, all batches before it are unchanged too.
 enum IndexFormat {
     static let version: UInt32 = 1
     static let headerBytes = 64
-    static let headBytes = 64
+    static let blockHeadBytes = 64
     static let magic: UInt64 = 0x0A58_444E_4946_4289
     static let folder = "index"
 }
@@ -86,7 +86,7 @@ struct IndexHeader: Hashable {
 
 /// The bytes of a block before its filter.
 struct BlockHead: Hashable, Sendable {
-    var lines: Int
+    var filterLines: Int
     var firstSequence: UInt64
     var count: Int
     var lastBatchCRC: UInt32
@@ -98,7 +98,7 @@ struct BlockHead: Hashable, Sendable {
 
     var nextSequence: UInt64 { firstSequence + UInt64(count) }
     var end: UInt64 { offset + bytes }
-    var fileBytes: Int { IndexFormat.headBytes + lines * BlockFilter.lineBytes }
+    var fileBytes: Int { IndexFormat.blockHeadBytes + filterLines * BlockFilter.lineBytes }
 
     func salt(_ digest: UInt64) -> UInt64 { Mixer.scramble(digest ^ firstSequence) &+ offset }
 }
@@ -107,7 +107,7 @@ extension BlockHead {
     func encoded(digest: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.put(UInt32(0))
-        bytes.put(UInt32(lines))
+        bytes.put(UInt32(filterLines))
         bytes.put(firstSequence)
         bytes.put(UInt32(count))
         bytes.put(lastBatchCRC)
@@ -120,15 +120,15 @@ extension BlockHead {
 
     /// Nil if the bytes are not an intact block head of the file with this digest.
     init?(_ bytes: [UInt8], digest: UInt64) {
-        guard bytes.count == IndexFormat.headBytes else { return nil }
+        guard bytes.count == IndexFormat.blockHeadBytes else { return nil }
         let (crc, head) = unsafe bytes.withUnsafeBytes { unsafe ($0.word(0, UInt32.self), BlockHead(fields: $0)) }
-        guard crc == BlockHead.crc(bytes, digest), head.lines <= BlockFilter.linesMax else { return nil }
+        guard crc == BlockHead.crc(bytes, digest), head.filterLines <= BlockFilter.linesMax else { return nil }
         self = head
     }
 
     private init(fields bytes: UnsafeRawBufferPointer) {
         unsafe self.init(
-            lines: Int(bytes.word(4, UInt32.self)), firstSequence: bytes.word(8, UInt64.self),
+            filterLines: Int(bytes.word(4, UInt32.self)), firstSequence: bytes.word(8, UInt64.self),
             count: Int(bytes.word(16, UInt32.self)), lastBatchCRC: bytes.word(20, UInt32.self),
             offset: bytes.word(24, UInt64.self), bytes: bytes.word(32, UInt64.self),
             lastBatchOffset: bytes.word(40, UInt64.self), nowBefore: Instant(microseconds: bytes.word(48, Int64.self)),

@@ -2,11 +2,11 @@
 package struct LogIndexReport: Hashable, Sendable {
     /// How many segments have an index file.
     package var segments = 0
-    /// How many blocks were compared.
+    /// How many blocks of the index files were found right.
     package var blocks = 0
-    /// How many events the compared blocks cover.
+    /// How many events these blocks cover.
     package var events: UInt64 = 0
-    /// The differences, with the index file, the offset in it, and the block's first event.
+    /// The first difference in each index file. The rest of that file is not compared.
     package var problems: [VerifyReport.Problem] = []
 
     package var isSound: Bool { problems.isEmpty }

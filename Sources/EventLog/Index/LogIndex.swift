@@ -35,7 +35,7 @@ import Time
     /// - Parameters:
     ///   - directory: The log's own folder.
     ///   - usesFiles: False ignores the index files and makes an index in memory.
-    /// - Throws: ``EventLogError/notALog(directory:)``.
+    /// - Throws: ``EventLogError/notALog(directory:)``, and other errors of reading `log.json`.
     package init(
         directory: String, scheme: KeyScheme, usesFiles: Bool = true, limits: BlockLimits = BlockLimits()
     ) throws(EventLogError) {
@@ -56,15 +56,15 @@ import Time
     /// - Parameter progress: Called from any thread, one call at a time.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the log is damaged.
     package func update(progress: @escaping @Sendable (Progress) -> Void = { _ in }) throws(EventLogError) {
-        let names = try source.log.segments()
-        if source.usesFiles { prepareFolder(keeping: names) }
+        let firsts = try source.log.segments()
+        if source.usesFiles { prepareFolder(keeping: firsts) }
         let known = Dictionary(uniqueKeysWithValues: segments.map { ($0.first, $0) })
         segments = []
-        let indexes = names.map { known[$0] ?? SegmentIndex(header(ofSegment: $0)) }
+        let indexes = firsts.map { known[$0] ?? SegmentIndex(header(ofSegment: $0)) }
         var bytes: UInt64 = 0
-        for first in names { bytes += try OpenFile.ifPresent(source.log.segmentPath(first))?.size() ?? 0 }
+        for first in firsts { bytes += try OpenFile.ifPresent(source.log.segmentPath(first))?.size() ?? 0 }
         let work = UpdateWork(indexes, source, bytes: bytes, progress)
-        DispatchQueue.concurrentPerform(iterations: min(2, names.count)) { _ in work.run() }
+        DispatchQueue.concurrentPerform(iterations: min(2, firsts.count)) { _ in work.run() }
         segments = try work.result()
     }
 
@@ -73,10 +73,10 @@ import Time
     }
 
     /// Makes the folder, and removes files whose segments are gone. Errors only cost time or disk space.
-    private func prepareFolder(keeping names: [UInt64]) {
+    private func prepareFolder(keeping firsts: [UInt64]) {
         let folder = "\(directory)/\(IndexFormat.folder)"
         _ = DataMode(of: directory).makeFolder(folder)
-        let kept = Set(names.map(source.indexPath))
+        let kept = Set(firsts.map(source.indexPath))
         do throws(EventLogError) {
             for name in try LogDirectory.entries(of: folder) where name.hasSuffix(".index") {
                 if !kept.contains("\(folder)/\(name)") { unsafe unlink("\(folder)/\(name)") }
@@ -86,7 +86,7 @@ import Time
         }
     }
 
-    /// Removes a damaged index file, so that the next update makes the file again.
+    /// Removes a damaged index file. The next ``LogIndex`` of this log makes the file again when it is updated.
     func discardFile(ofSegment first: UInt64) {
         if source.usesFiles { unsafe unlink(source.indexPath(first)) }
     }

@@ -40,7 +40,8 @@ extension SegmentIndex {
     /// - Parameters:
     ///   - isLast: Whether the segment may still grow.
     ///   - progress: Called with the number of bytes indexed since the last call.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the segment is damaged.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the segment is damaged;
+    ///   ``EventLogError/failed(operation:file:errno:)`` with `ENOENT` if the segment no longer exists.
     mutating func update(_ source: Source, isLast: Bool, progress: (UInt64) -> Void) throws(EventLogError) {
         let segment = try OpenFile(source.log.segmentPath(first), O_RDONLY)
         let (size, isCurrent) = (try segment.size(), try isUnchanged(segment))

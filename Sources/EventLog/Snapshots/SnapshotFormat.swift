@@ -1,6 +1,6 @@
 import Time
 
-/// The on-disk format of a snapshot, version 1. Only this file knows it.
+/// The on-disk format of a snapshot, version 1.
 ///
 /// A file `<own sequence>-<upstream sequence>.snapshot`, 20 digits each. Integers are little-endian:
 ///
@@ -9,14 +9,14 @@ import Time
 ///          8      4  CRC-32C of the bytes from 12 to the state
 ///         12      2  format version
 ///         14      2  zero
-///         16      4  bytes of the stage's kind
-///         20      4  bytes of the cursor
+///         16      4  length of the stage's kind in bytes
+///         20      4  length of the cursor in bytes
 ///         24      8  version of the state
 ///         32     16  identity of the stage's log, high word first
 ///         48     16  identity of the upstream's log
 ///         64      8  last sequence of the stage's log
 ///         72      8  the stage's time, microseconds since 1970
-///         80      8  bytes of the state
+///         80      8  length of the state in bytes
 ///         88      4  CRC-32C of the state
 ///         92      4  zero
 ///         96      -  the kind in UTF-8; the cursor as in ``BatchFormat``; the state

@@ -78,7 +78,7 @@ package struct Snapshot: Hashable, Sendable {
 package struct SnapshotFile: Hashable, Sendable {
     package var path: String
     package var bytes: UInt64
-    /// Nil if the header cannot be read; ``problem`` says why.
+    /// Nil if the header cannot be read, or does not fit the file's name or size; ``problem`` says why.
     package var header: SnapshotHeader?
     package var problem: String?
 }

@@ -1,5 +1,5 @@
 extension SnapshotStore {
-    /// A snapshot that is damaged, or that does not fit its log.
+    /// A snapshot that cannot be read, or that does not fit its log.
     package struct Problem: Hashable, Sendable {
         package var file: String
         package var reason: String

@@ -1,5 +1,6 @@
 extension SnapshotStore {
-    /// How many of the newest snapshots always stay. One is not enough, because it may be damaged.
+    /// How many of the newest snapshots with readable headers ``thin(bytesMax:countMax:)`` keeps. One is not enough,
+    /// because its state may be damaged.
     package static let newestKept = 2
 
     /// Removes snapshots until the others fit both limits. Removes snapshots with unreadable headers, too.

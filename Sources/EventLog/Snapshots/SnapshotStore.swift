@@ -21,9 +21,11 @@ package struct SnapshotStore: Sendable {
     ///
     /// Only one call may run at a time for each log.
     ///
-    /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``.
-    ///   Then there is no new snapshot. Exception: if the last step fails, which makes the file's name durable, the
-    ///   snapshot is there, but a power failure may remove it.
+    /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``;
+    ///   ``EventLogError/syncFailed(file:errno:)`` if the folder is new and cannot be made durable;
+    ///   ``EventLogError/tooLarge(_:bytes:bytesMax:)`` if the stage's kind or the cursor is too long. Then there is no
+    ///   new snapshot. Exception: if the last step fails, which makes the file's name durable, the snapshot is there,
+    ///   but a power failure may remove it.
     @discardableResult
     package func write(_ header: SnapshotHeader, state: UnsafeRawBufferPointer) throws(EventLogError) -> SnapshotFile {
         let format = unsafe SnapshotFormat(
@@ -42,8 +44,8 @@ package struct SnapshotStore: Sendable {
         return SnapshotFile(path: path, bytes: UInt64(head.count + state.count), header: header, problem: nil)
     }
 
-    /// The files in the folder, oldest first. Reads only headers: ``newest(where:problem:)`` and ``check(_:)`` also
-    /// check the states.
+    /// The snapshot files in the folder, oldest first. Reads only headers: ``newest(where:problem:)`` and ``check(_:)``
+    /// also check the states.
     package func list() throws(EventLogError) -> [SnapshotFile] {
         var files: [SnapshotFile] = []
         for name in try names() {
@@ -56,7 +58,8 @@ package struct SnapshotStore: Sendable {
     ///
     /// - Parameters:
     ///   - isWanted: Returns false to skip a snapshot silently.
-    ///   - problem: Called with the file and reason for each snapshot that cannot be read.
+    ///   - problem: Called with the file and reason for each snapshot that cannot be read. Snapshots older than the
+    ///     result are not read.
     package func newest(where isWanted: (SnapshotHeader) -> Bool, problem: (String) -> Void) throws(EventLogError)
         -> Snapshot?
     {
@@ -77,6 +80,7 @@ package struct SnapshotStore: Sendable {
     /// - Parameters:
     ///   - isWanted: Returns false to skip a snapshot silently.
     ///   - problem: Called with the reason for each snapshot that cannot be read, or that is wanted but does not fit.
+    ///     Snapshots older than the result are not read.
     package func newest(
         fitting fit: SnapshotFit, where isWanted: (SnapshotHeader) -> Bool = { _ in true }, problem: (String) -> Void
     ) throws(EventLogError) -> Snapshot? {

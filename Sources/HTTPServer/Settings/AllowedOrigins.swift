@@ -3,7 +3,7 @@ import PipelineKit
 
 /// The web pages that may read a server's answers: the setting `origins`.
 ///
-/// The Fetch standard, section 3.3: HTTP extensions (CORS).
+/// The Fetch standard, section 3.3: CORS protocol.
 package struct AllowedOrigins: Hashable, Sendable {
     /// The origins as browsers write them, such as `https://app.example.com`; `*` means all origins.
     package let names: [String]
@@ -36,7 +36,7 @@ package struct AllowedOrigins: Hashable, Sendable {
         /// - Parameters:
         ///   - methods: The methods that a page may use, separated by commas.
         ///   - headers: The request headers that a page may send, separated by commas.
-        ///   - exposedHeaders: The answer headers that a page may read in addition to those that every page may read.
+        ///   - exposedHeaders: The answer headers that a page may read in addition to the CORS-safelisted ones.
         package init(methods: String, headers: String, exposedHeaders: String? = nil) {
             (self.methods, self.headers, self.exposedHeaders) = (methods, headers, exposedHeaders)
         }

@@ -2,7 +2,7 @@ import NIOSSL
 import PipelineKit
 import Time
 
-/// The files of a server's certificate and key: the settings `certificate` and `key`.
+/// The file of a server's certificate, and the certificate's private key: the settings `certificate` and `key`.
 package struct CertificateFiles: Sendable {
     /// The name of the setting with the path of the certificate.
     package static let certificateSetting = "certificate"
@@ -14,7 +14,7 @@ package struct CertificateFiles: Sendable {
     private let emptyError: SettingsError
 
     private static let remedy =
-        "renew the certificate, replace both files, and reload the pipeline file (SIGHUP)"
+        "renew the certificate, replace the certificate and its key, and reload the pipeline file (SIGHUP)"
 
     /// Nil if the settings name no certificate.
     package init?(_ settings: inout SettingsReader) throws(SettingsError) {
@@ -50,8 +50,8 @@ package struct CertificateFiles: Sendable {
         }
     }
 
-    /// The certificate if it has expired or expires soon. Nil if it lasts longer, or if its file cannot be read.
-    /// ``open()`` reports a file that cannot be read.
+    /// The certificate if it has expired or expires soon. Nil if it lasts longer, or if its file cannot be read or
+    /// holds no certificate. ``open()`` reports such a file.
     package func endingCertificate(at now: Instant, of server: String) -> EndingCertificate? {
         do {
             guard let seconds = try NIOSSLCertificate.fromPEMFile(certificate).first?.notValidAfter else { return nil }
@@ -61,14 +61,15 @@ package struct CertificateFiles: Sendable {
         } catch { return nil }
     }
 
-    /// Why the files cannot be used. Nil if they can be used, or if this process cannot read the key.
+    /// Why the certificate and the key cannot be used. Nil if they can be used, if this process cannot read the key, or
+    /// if the key is empty.
     package func validationError() -> SettingsError? {
         guard key.isReadable else { return nil }
         do throws(SettingsError) { _ = try open() } catch { return error }
         return nil
     }
 
-    /// Reads both files.
+    /// Reads the certificate and the key.
     package func open() throws(SettingsError) -> ServerCertificate {
         let chain: [NIOSSLCertificate]
         do { chain = try NIOSSLCertificate.fromPEMFile(certificate) } catch {

@@ -9,12 +9,12 @@ struct CaseCandidates {
     let logs: RecordedLogs
     let finder: any EventFinder
     private(set) var events: [UInt64: LoggedEvent] = [:]
-    /// Whether the changes that raised the badge are left out, because there are more than ``badgesMax``.
-    private(set) var hasTooManyBadges = false
+    /// Whether the changes that raised the badge are left out, because there are more than ``badgeChangesMax``.
+    private(set) var hasTooManyBadgeChanges = false
 
-    static let badgesMax = 500
+    static let badgeChangesMax = 500
     /// ``addAll(before:until:)`` adds at most this many events before the change.
-    static let largerSliceMax: UInt64 = 5_000
+    static let earlierEventsMax: UInt64 = 5_000
 
     private var changes: String { logs.log(of: logs.stages[0]) }
 
@@ -51,8 +51,8 @@ struct CaseCandidates {
         for event in found { add(event) }
     }
 
-    /// Adds the changes that raised a user's badge before a push. If there are more than ``badgesMax``, adds none of
-    /// them and sets ``hasTooManyBadges``.
+    /// Adds the changes that raised a user's badge before a push. If there are more than ``badgeChangesMax``, adds none
+    /// of them and sets ``hasTooManyBadgeChanges``.
     mutating func add(badgesOf user: ExactText, before push: UInt64) throws {
         guard let log = logs.existingLog(.pushes), push > 1 else { return }
         var causes: [UInt64] = []
@@ -60,10 +60,10 @@ struct CaseCandidates {
             guard event.json[.user]?.equals(user.string) ?? false, event.json[.payload]?["aps"]?[.badge] != nil
             else { return true }
             causes += event.json.causes
-            return causes.count <= CaseCandidates.badgesMax
+            return causes.count <= CaseCandidates.badgeChangesMax
         }
-        hasTooManyBadges = causes.count > CaseCandidates.badgesMax
-        guard !hasTooManyBadges else { return }
+        hasTooManyBadgeChanges = causes.count > CaseCandidates.badgeChangesMax
+        guard !hasTooManyBadgeChanges else { return }
         for cause in causes { try add(change: cause) }
     }
 
@@ -77,13 +77,13 @@ struct CaseCandidates {
     }
 
     /// Adds the events shortly before a change, the change, and the later events up to a time: at most twice
-    /// ``largerSliceMax`` events, without redrives.
+    /// ``earlierEventsMax`` events, without redrives.
     mutating func addAll(before change: UInt64, until moment: Instant) throws {
-        let first = change > CaseCandidates.largerSliceMax ? change - CaseCandidates.largerSliceMax : 1
+        let first = change > CaseCandidates.earlierEventsMax ? change - CaseCandidates.earlierEventsMax : 1
         var found: [LoggedEvent] = []
         try finder.events(in: changes, from: first, through: .max, naming: []) { event in
             guard event.sequence <= change || event.now <= moment,
-                found.count < Int(2 * CaseCandidates.largerSliceMax)
+                found.count < Int(2 * CaseCandidates.earlierEventsMax)
             else { return false }
             if !Self.isRedrive(event) { found.append(event.copied) }
             return true

@@ -35,10 +35,11 @@ package struct CaseExport {
 
     private static let disguisesMax: UInt64 = 4
 
-    /// - Throws: ``ToolFailure`` with 1 if the inputs no longer lead to the outcome, or only without pseudonyms, with
-    ///   66 if there is no such outcome or no such push, with 64 if the outcome belongs to a redrive or the change is
-    ///   not a change of a record, with 65 if the outcome or its push lacks a member, with 78 if a stage is a plugin
-    ///   program.
+    /// - Throws: ``ToolFailure`` with 1 if the inputs no longer lead to the recorded result, or only without
+    ///   pseudonyms, with 66 if there is no such outcome, push or change, with 64 if the outcome belongs to a redrive
+    ///   or the change is not a change of a record, with 65 if the outcome or its push lacks a member, with 78 if a
+    ///   stage is a plugin program. `EventLogError` if a log cannot be read, or if retention removed an event that is
+    ///   needed.
     package func make(_ target: CaseTarget) throws -> Case {
         var notes: [String] = []
         let start =
@@ -78,7 +79,7 @@ package struct CaseExport {
         for cause in causes { try candidates.add(change: cause) }
         let badge = try push.withJSON { $0[.payload]?["aps"]?[.badge]?.int64 }
         if badge != nil { try candidates.add(badgesOf: user, before: push.sequence) }
-        let ignoresBadge = candidates.hasTooManyBadges
+        let ignoresBadge = candidates.hasTooManyBadgeChanges
         if ignoresBadge { notes.append("the badge will differ: too many changes raised it") }
         try noteAnswer(event, &notes)
         let wanted = try event.withJSON { json in
@@ -160,8 +161,8 @@ extension CaseExport {
         }
         throw ToolFailure(
             .no,
-            "\(larger.lines.count.of("input")) do not lead to the outcome again: the rules or settings have changed since, "
-                + "a stage was behind, or older inputs are needed; nothing was written")
+            "\(larger.lines.count.of("input")) do not lead to the recorded result again: the rules or settings have "
+                + "changed since, a stage was behind, or older inputs are needed; nothing was written")
     }
 
     /// Tries the inputs with and without the members that ingest added, and prefers the inputs without them. Returns
@@ -211,7 +212,8 @@ extension CaseExport {
         }
         throw ToolFailure(
             .no,
-            "with pseudonyms in place of people's texts, the inputs no longer lead to the outcome; nothing was written")
+            "with pseudonyms in place of people's texts, the inputs no longer lead to the recorded result; nothing was "
+                + "written")
     }
 
     private func expectation(

@@ -47,6 +47,6 @@ extension CaseTarget {
         ToolFailure(
             .usage,
             "the trace contains no outcome\(device.map { " for \($0)" } ?? ""); to export a change that was not "
-                + "pushed, trace it, and name the user with --user and the device with --device")
+                + "pushed, trace it, and name the user with --user; add --device if you mean only one device")
     }
 }

@@ -72,7 +72,7 @@ struct CaseOutcome: Equatable {
 
 /// A push's payload. Payloads with the same content are equal, even if their lengths differ.
 struct CasePayload: Equatable {
-    /// The canonical JSON, with zeros in place of the notification's ID.
+    /// The canonical JSON, with zeros in place of the notification's ID, and 0 in place of an ignored badge.
     private let content: ExactText
     fileprivate(set) var bytes: Int
     let isPruned: Bool
@@ -134,9 +134,9 @@ struct NotPushedEvidence: Equatable {
     var reasons: [ExactText] = []
     /// The subscriptions that the user saved before the change.
     var savedSubscriptions: [ExactText] = []
-    /// Whether the user registered the device before the change.
+    /// Whether the user registered the target's device before the change. False if the target names no device.
     var wasRegistered = false
-    /// The change's matches and outcomes for the user.
+    /// The change's matches and outcomes for the user. If the target names a device, only the outcomes at this device.
     var effects: [ExactText] = []
 }
 

@@ -12,8 +12,9 @@ struct CharacterClass: Hashable {
     /// Characters of one row are neighbours in Unicode and differ only in the last byte of UTF-8.
     private static let rowLength: UInt32 = 64
 
-    /// Nil for characters that are never replaced: punctuation, blanks, marks, controls, symbols other than emoji,
-    /// emoji modifiers, the letters of flags, and letters whose capital is not a single character of the same length.
+    /// Nil for characters that are never replaced. Only letters, decimal digits, and emoji with emoji presentation can
+    /// be replaced. Emoji modifiers, the letters of flags and modifier letters such as `ʰ` are never replaced, nor are
+    /// letters that have a capital but no `upperCase`.
     ///
     /// - Parameter scalar: A character in lower case.
     init?(_ scalar: Unicode.Scalar) {

@@ -13,7 +13,8 @@ struct CommandText {
     private static let recordMembers: Set<String> = [
         "recordName", "recordType", "zoneID", "fields", "created", "modified", "recordChangeTag",
     ]
-    private static let alertTexts: Set<String> = ["alertBody", "title", "subtitle", "collapseIDKey"]
+    /// The members of `notificationInfo` that are replaced.
+    private static let personalInfo: Set<String> = ["alertBody", "title", "subtitle", "collapseIDKey"]
 
     func write(_ command: JSONValue, leavingOut: Set<String> = [], into buffer: inout ByteBuffer) {
         object(command, into: &buffer) { key, value, buffer in
@@ -52,7 +53,7 @@ struct CommandText {
             case "query": query(value, into: &buffer)
             case "notificationInfo":
                 members(value, into: &buffer) { key, value, buffer in
-                    CommandText.alertTexts.contains(key) ? text(value, into: &buffer) : buffer.append(value.raw)
+                    CommandText.personalInfo.contains(key) ? text(value, into: &buffer) : buffer.append(value.raw)
                 }
             default: buffer.append(value.raw)
             }
@@ -101,7 +102,8 @@ extension CommandText {
         do throws(PredicateError) {
             buffer.appendJSON(try RecordPredicate.replacingStrings(in: text, disguise.text))
         } catch {
-            // The predicate cannot be parsed, and ingest rejects it. An empty predicate contains no personal strings.
+            // This build cannot read the predicate, so ingest rejects the command anyway. An empty predicate contains
+            // no personal strings.
             buffer.append("\"\"")
         }
     }

@@ -32,7 +32,7 @@ struct Pseudonyms {
         row: (Unicode.Scalar) -> [Unicode.Scalar] = CharacterClass.row
     ) {
         self.replacesByWord = replacesByWord
-        let texts = replacesByWord ? texts.flatMap(Pseudonyms.words) : Array(texts)
+        let texts = replacesByWord ? texts.flatMap(Pseudonyms.replacedParts) : Array(texts)
         for text in Set(texts.map { ExactText($0) }).sorted() { add(text.string) }
         var random = PseudonymRandom(state: seed)
         for index in nodes.indices { exchange(at: index, row, &random) }
@@ -56,7 +56,7 @@ struct Pseudonyms {
         return parts.map { String($0) }
     }
 
-    private static func words(of text: String) -> [String] { parts(of: text).filter { !isKept($0) } }
+    private static func replacedParts(of text: String) -> [String] { parts(of: text).filter { !isKept($0) } }
 
     private static func isKept(_ word: String) -> Bool { Words.stopWords.contains(word.lowercased()) }
 

@@ -13,10 +13,11 @@ package struct DeadLetter: Sendable {
     let code: String
     let reason: String
     var status: Int64?
-    /// The log and sequence of the rejected event or of the push.
+    /// The log and sequence of the rejected event or of the push. The sequence is 0 if the event at ``place`` does not
+    /// name it.
     let source: EventPlace
-    /// The sequence of the newest change that led to the event or push; nil if no change led to it. For a rejected
-    /// event of the changes log, the sequence of this event.
+    /// The sequence of the newest change that the event or push names as its cause; nil if it names none. For a
+    /// rejected event of the changes log, the sequence of this event.
     var change: UInt64?
     var content: Content
     var container: ExactText?
@@ -25,11 +26,12 @@ package struct DeadLetter: Sendable {
     var device: ExactText?
     var transport: String?
     var topic: ExactText?
-    /// The sequence of this letter's redrive in the changes log; nil if there is no redrive.
+    /// The sequence of this letter's newest redrive in the changes log; nil if there is no redrive. The redrive of a
+    /// rejected command is the same command again; it counts only while it is the newest command on its subject.
     var redriven: UInt64?
 
     enum Content: Sendable {
-        /// Nil if the log that deliver reads no longer contains the push.
+        /// Nil if the outcome names no push, or if the log that deliver reads no longer contains the push.
         case push(UndeliveredPush?)
         case event(RejectedEvent)
     }
@@ -50,7 +52,7 @@ package struct DeadLetter: Sendable {
 
 /// A push that did not reach its device.
 struct UndeliveredPush: Sendable {
-    /// Nil if the push has no expiration, or the expiration 0.
+    /// Nil if the push has no expiration, the expiration 0, or an expiration beyond the year 9999.
     var expiresAt: Instant?
     /// The number of the ``PushHistory`` slot for the push's collapse ID.
     var collapseSlot: Int?
@@ -61,7 +63,8 @@ struct UndeliveredPush: Sendable {
     var isBadgeOutdated = false
     /// The sequence of the push. For a redrive, the sequence of the original push.
     var order: UInt64
-    /// The address of the device when the push was written; nil if the device was not registered then.
+    /// The address of the device when the push was written; nil if the device was not registered then, or if the log no
+    /// longer contains the registration.
     var address: DeviceAddress?
     var state = DeviceState.registered
 }
@@ -77,6 +80,7 @@ struct RejectedEvent: Sendable {
 
 /// The current state of a device, compared with its registration at the time of the push.
 enum DeviceState: Sendable {
+    /// Registered with the same address; also if the log contains no registration to compare.
     case registered
     /// Registered again, with another token, topic or transport.
     case registeredAnew

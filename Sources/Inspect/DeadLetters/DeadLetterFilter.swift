@@ -23,8 +23,9 @@ package struct DeadLetterFilter: Sendable {
 
     package init() {}
 
-    /// Rejects codes that no letter can have. A stage may have codes of its own, which contain a dot. Such a code is
-    /// rejected only if it looks like a misspelling.
+    /// Rejects unknown codes. The codes of the letters in the logs are known, and the codes of outcomes that are dead
+    /// letters. Any other code with a dot may be the code of a rejection: it is rejected only if it looks like a
+    /// misspelling of a known code.
     ///
     /// - Parameter found: The codes of all letters in the logs.
     func checkCodes(_ found: Set<String>) throws {
@@ -66,8 +67,8 @@ package struct DeadLetterFilter: Sendable {
     }
 }
 
-/// Limits letters by the sequence of their newest change. If the limit is a time, or no change led to the
-/// letter, compares the letter's time with the time of the limit.
+/// Limits letters by the sequence of their newest change. If the limit is a time, or if ``DeadLetter/change`` is nil,
+/// compares the letter's time with the time of the limit.
 struct DeadLetterRange {
     private struct End {
         let point: LogPoint

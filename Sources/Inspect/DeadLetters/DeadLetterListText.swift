@@ -9,7 +9,8 @@ struct DeadLetterGroup {
     let stage: String
     let code: String
     let status: Int64?
-    /// Empty for rejected events. Each of their reasons names its own event, so reasons cannot be grouped.
+    /// Empty for rejected events: many of their reasons contain a value from the event, so grouping by reason would
+    /// make many small groups. Also empty for pushes without a reason.
     let reason: String
     let letters: [RedriveCandidate]
 

@@ -78,7 +78,7 @@ struct DeadLetterReader {
     }
 }
 
-/// Reads the rejected event in a dead letter. The event is a string, which may not be valid JSON.
+/// Reads the rejected event in a dead letter. The event is a string that can be invalid JSON.
 enum RejectedEventText {
     /// Copies the event's members into the letter. Leaves the letter unchanged if the event is not a JSON object.
     static func read(_ text: JSONValue, into letter: inout DeadLetter) {

@@ -10,7 +10,8 @@ package struct DeadLetters {
     /// Whether some letters were left out because there are too many.
     let isCut: Bool
 
-    /// - Throws: ``ToolFailure`` if the filter names an unknown stage or code.
+    /// - Throws: ``ToolFailure`` if the filter names an unknown stage or code. Also throws if a log cannot be read, or
+    ///   if the setting `transports` of a deliver stage is invalid.
     package init(_ logs: RecordedLogs, _ filter: DeadLetterFilter, _ eligibility: RedriveEligibility) throws {
         let pipeline = CheckedPipeline(path: logs.folder, file: logs.file)
         for name in filter.stage { _ = try pipeline.stage(name) }

@@ -68,8 +68,8 @@ package struct RedriveCommands: Sendable {
         return Array(buffer.bytes)
     }
 
-    /// Writes the members of a `push` event. Leaves out `origin`, because the device that made the change gets a
-    /// redriven push, too. Also leaves out members that a plugin added.
+    /// Writes the members of a `push` event. Leaves out `origin`: a redrive goes to the letter's device, even if this
+    /// device made the change. Also leaves out members that a plugin added.
     private func write(
         _ push: JSONValue, _ leavingOut: Set<String>, _ undelivered: UndeliveredPush?, to buffer: inout ByteBuffer
     ) {

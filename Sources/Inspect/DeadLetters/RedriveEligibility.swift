@@ -10,7 +10,7 @@ package enum Obsolescence: String, CaseIterable {
     case retired = "device.retired"
     case unregistered = "device.unregistered"
 
-    /// The reasons that `--include` can override. With each other reason, no device could get the push.
+    /// The reasons that `--include` can override. For any other reason, no device could get the push.
     package static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
     /// An explanation for an operator. The manual's page on codes lists all these explanations.
@@ -139,10 +139,10 @@ package struct RedriveEligibility {
         switch type {
         case "not JSON": "its event is not a JSON object"
         case EventName.match, EventName.notification, EventName.push:
-            "only a stage makes a \(type): redrive the change that led to it"
+            "only a stage makes a \(type): send again the change that led to it"
         case EventName.pushRedrive: "it is a redrive itself: redrive the original push"
         case "no type": "its event has no type"
-        default: "ingest does not accept events of type \(type)"
+        default: "its event (\(type)) is not a command about a record, subscription, device or badge"
         }
     }
 

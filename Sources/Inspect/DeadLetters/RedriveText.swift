@@ -6,9 +6,9 @@ import StageTool
 /// Prints what a redrive would do or did, for people or as JSON.
 package struct RedriveText {
     let plan: RedrivePlan
-    /// The text that a push shows.
+    /// What a letter's push shows and plays; see ``RedriveCommands/content(_:)``.
     private let content: (DeadLetter) throws -> String?
-    /// Nil if nothing was sent.
+    /// The result of sending the letters; nil if `--yes` is missing or no letter can be redriven.
     package var sent: RedriveTotals?
 
     private static let linesMax = 20
@@ -85,7 +85,7 @@ package struct RedriveText {
     // MARK: For programs
 
     /// Writes an object for each selected letter, with the command that redrives it; then for each letter that cannot
-    /// or need not be redriven; then for each refusal; then the summary.
+    /// or need not be redriven; then for each refusal with a known reason; then the summary.
     ///
     /// - Parameter command: Returns nil if no command can be made for the letter.
     package func json(_ command: (DeadLetter) throws -> String?, _ write: (String) throws -> Void) throws {

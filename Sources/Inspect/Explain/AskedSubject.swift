@@ -74,7 +74,7 @@ package struct AskedSubject {
     }
 }
 
-/// The user that a question is about.
+/// The subject of a question, after its user was found.
 package struct ResolvedSubject {
     let user: ExactText
     let device: ExactText?
@@ -98,23 +98,23 @@ struct KnownNames {
         in log: String, user: ExactText?, _ finder: any EventFinder, eventsMax: UInt64 = KnownNames.eventsMax
     ) throws {
         if let user {
-            try addNames(1...UInt64.max, of: log, [.user(user)], finder) { $0 == user }
+            try addNames(1...UInt64.max, of: log, naming: [.user(user)], finder) { $0 == user }
             return
         }
         let summary = try EventLogs.summary(directory: log)
         let (first, last) = (summary.firstSequence, max(summary.lastSequence, summary.firstSequence))
         let start = first...min(first + eventsMax - 1, last)
-        try addNames(start, of: log, [], finder) { _ in true }
+        try addNames(start, of: log, naming: [], finder) { _ in true }
         guard start.upperBound < last else { return }
         let rest = max(start.upperBound + 1, last - min(eventsMax - 1, last))...last
-        try addNames(rest, of: log, [], finder) { _ in true }
+        try addNames(rest, of: log, naming: [], finder) { _ in true }
     }
 
     private mutating func addNames(
-        _ range: ClosedRange<UInt64>, of log: String, _ names: [SearchName], _ finder: any EventFinder,
+        _ range: ClosedRange<UInt64>, of log: String, naming searched: [SearchName], _ finder: any EventFinder,
         where isWanted: (ExactText) -> Bool
     ) throws {
-        try finder.events(in: log, from: range.lowerBound, through: range.upperBound, naming: names) { event in
+        try finder.events(in: log, from: range.lowerBound, through: range.upperBound, naming: searched) { event in
             guard let name = event.json[.user]?.exact, isWanted(name) else { return true }
             users.insert(name)
             if let device = event.json[.device]?.exact { devices.insert(device) }

@@ -5,7 +5,7 @@ import JSON
 import PipelineKit
 
 extension NotificationTrail {
-    /// The longest time that the settings allow a notification to wait.
+    /// The highest value that coalesce accepts for its setting `maximumDelay`.
     private static let waitMax = Duration.seconds(36_000)
 
     mutating func notifications(of open: [Position], _ stage: PipelineStage) throws -> [Position] {
@@ -66,7 +66,7 @@ extension NotificationTrail {
     }
 
     private mutating func record(_ notification: LoggedEvent, _ stage: PipelineStage, _ flow: Int) throws {
-        let (id, causes, early) = try notification.withJSON { json in
+        let (id, causes, atLimit) = try notification.withJSON { json in
             (json[.notificationID]?.string ?? "", json.causes, json[.atLimit]?.string)
         }
         let text =
@@ -76,14 +76,14 @@ extension NotificationTrail {
             Explanation(
                 stage.kind, .notificationMade, text,
                 [.init("notificationID", id), .init("sequence", notification.sequence)]))
-        if let early { flows[flow].steps.append(NotificationTrail.flushed(early, stage)) }
+        if let atLimit { flows[flow].steps.append(NotificationTrail.flushed(atLimit, stage)) }
     }
 
-    private static func flushed(_ policy: String, _ stage: PipelineStage) -> Explanation {
+    private static func flushed(_ atLimit: String, _ stage: PipelineStage) -> Explanation {
         Explanation(
             stage.kind, .notificationFlushed,
-            "the user's limit of pending notifications was reached, so this one was sent at once (\(policy))",
-            [.init("atLimit", policy)])
+            "the user's limit of pending notifications was reached, so this one was sent at once (\(atLimit))",
+            [.init("atLimit", atLimit)])
     }
 
     private static func held(_ stage: PipelineStage) -> Explanation {
@@ -107,7 +107,7 @@ private struct NotificationSearch {
         fileprivate var key: MatchKey { MatchKey(change: change, subscription: subscription) }
     }
 
-    /// The parts that a match and its notification have in common, if both are for the same user.
+    /// Identifies a match of one user, and the notification that coalesce makes from it.
     struct MatchKey: Hashable {
         let change: UInt64
         let subscription: ExactText?

@@ -4,7 +4,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// Follows the matches of one change and one user from log to log. One read of a log serves all matches.
+/// Follows the matches of one change and one user from log to log. Each read of a log serves all matches.
 struct NotificationTrail {
     /// A flow's event in the log that was read last.
     struct Position {
@@ -170,7 +170,7 @@ extension NotificationTrail {
     /// - Parameters:
     ///   - values: Values that each of these events contains, in addition to the user's name.
     ///   - keys: The key of each flow's event.
-    ///   - key: Returns an event's key; nil if the event belongs to no flow.
+    ///   - key: Returns the key of an event in the stage's log; nil if the event cannot belong to a flow.
     private mutating func firstEvents<Key: Hashable>(
         of open: [Position], in stage: PipelineStage, containing values: [RequiredValue], _ keys: [Key],
         key: (JSONValue) -> Key?

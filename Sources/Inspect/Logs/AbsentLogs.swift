@@ -44,7 +44,7 @@ package enum AbsentLogs {
     /// - Throws: ``ToolFailure`` with 65 if the beginning of a log is missing.
     package static func checkGaps(in place: String) throws { try check(LogPlace.logs(in: place).compactMap(gap)) }
 
-    /// The error for a log whose beginning is missing; nil if the beginning is there.
+    /// The error for a log whose beginning is missing; nil if the beginning is there, or if retention removed it.
     package static func gap(ofLogAt directory: String) throws -> ToolFailure? {
         guard let range = try EventLogs.missingStart(directory: directory) else { return nil }
         // Repair cannot help a log without segments.
@@ -94,7 +94,7 @@ package enum AbsentLogs {
 
     /// Without a pipeline file, a log counts as missing if another file proves that it existed: its dead letters, the
     /// `upstream.json` of a log that was made from it, or the `consumers.json` of the log before it. Only the logs of
-    /// the built-in stages have a known order.
+    /// the built-in stages have a known order. The `consumers.json` of the changes log is not used.
     private static func missing(fromFolder folder: String, _ present: [String]) throws -> [ToolFailure] {
         var (reasons, read) = ([String: String](), Set<String>())
         for name in present {

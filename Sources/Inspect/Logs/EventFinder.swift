@@ -7,7 +7,7 @@ package struct SearchName {
 
     private init(_ kind: TraceKey.Kind, _ name: ExactText) { (texts, key) = ([name], TraceKey(kind, name)) }
 
-    /// The user whose device or subscription an event is about.
+    /// The user whose device, subscription or badge an event is about.
     static func user(_ name: ExactText) -> SearchName { SearchName(.userState, name) }
     static func device(_ name: ExactText) -> SearchName { SearchName(.deviceState, name) }
     /// The user that a match, a notification, a push or an outcome is for.
@@ -24,9 +24,9 @@ package struct SearchName {
 /// Finds events in a log by the names in them.
 package protocol EventFinder {
     /// Calls `body` in order with each event from `first` through `last` that contains all names, until `body` returns
-    /// false.
+    /// false. Each name must occur in the role that its ``SearchName`` has, such as the receiver of a push.
     ///
-    /// `body` may also get events without the names, so it must check each event.
+    /// `body` may also get other events, so it must check each event.
     func events(
         in log: String, from first: UInt64, through last: UInt64, naming names: [SearchName],
         _ body: (LogScan.Event) throws -> Bool

@@ -8,8 +8,9 @@ enum RequiredValue {
     case sequence(UInt64)
 }
 
-/// Rejects most lines that lack a required value, without parsing them. Never rejects a line that has all values,
-/// whatever its blanks, escapes and order of members.
+/// Searches lines for required values without parsing the lines. Rejects a line if a value is certainly missing. Never
+/// rejects a line that has all values, whatever its blanks, escapes and order of members. Does not search for a text
+/// that JSON can write in several ways, such as a text with `/`.
 struct LineFilter {
     private var texts: [ByteSearch] = []
     private var sequences: [ByteSearch] = []

@@ -15,12 +15,13 @@ package enum LogPlace {
         return try isFolder(path) && !EventLogs.isLog(directory: path)
     }
 
-    /// Whether a path is a log's own folder.
+    /// Whether a path is a folder with a `log.json`. Every log has this file, unless it is damaged.
     package static func isLog(_ path: String) -> Bool { isFile(path + "/log.json") }
 
     /// The folder that contains the logs of a place.
     ///
-    /// - Throws: ``ToolFailure`` with 66 if there is no such file or folder, or if the file is an NDJSON file.
+    /// - Throws: ``ToolFailure`` with 66 if there is no such file or folder, or if the file is an NDJSON file or not
+    ///   readable; ``PipelineFileError`` if the pipeline file is invalid.
     package static func folder(_ path: String) throws -> String {
         try checkIsNotNDJSON(path)
         if isFile(path) {
@@ -108,11 +109,11 @@ package enum LogPlace {
     /// The log at a path, or all logs in a place.
     ///
     /// - Throws: ``ToolFailure`` with 66 if there is no log.
-    package static func oneOrAll(_ place: String) throws -> LogChoice {
-        guard try isPlace(place) else { return try LogChoice(logs: [log(place, hint: placeHint)], absent: []) }
-        let choice = try LogChoice(logs: logs(in: place), absent: AbsentLogs.find(in: place))
+    package static func oneOrAll(_ path: String) throws -> LogChoice {
+        guard try isPlace(path) else { return try LogChoice(logs: [log(path, hint: placeHint)], absent: []) }
+        let choice = try LogChoice(logs: logs(in: path), absent: AbsentLogs.find(in: path))
         guard !choice.logs.isEmpty || !choice.absent.isEmpty else {
-            throw ToolFailure(.noInput, try noLogsMessage(in: place))
+            throw ToolFailure(.noInput, try noLogsMessage(in: path))
         }
         return choice
     }

@@ -43,7 +43,7 @@ package struct LogScan: EventFinder {
 
     /// Reads whole batches from a time on, until `isEnough` returns true for the batch that was just read.
     ///
-    /// - Parameter values: Most events without these values are left out.
+    /// - Parameter values: Events that lack one of these values may be left out, so `body` must check each event.
     /// - Returns: False if the log ended first.
     @discardableResult
     static func events(
@@ -102,8 +102,12 @@ package struct LogScan: EventFinder {
 }
 
 extension LogScan {
-    /// The first batch from a time on by whose end the log's stage has processed the event with this sequence in its
-    /// upstream log; nil if there is no such batch. See ``BatchHeader/reaches(_:)``.
+    /// The first batch whose cursor shows that the log's stage has processed an event of its upstream log; nil if no
+    /// batch shows it. See ``BatchHeader/reaches(_:)``.
+    ///
+    /// - Parameters:
+    ///   - now: Batches before this time are skipped.
+    ///   - sequence: The event's sequence in the upstream log.
     static func batch(in log: String, from now: Instant, reaching sequence: UInt64) throws -> BatchHeader? {
         let reader = try EventLogReader(directory: log, from: .time(now))
         while let header = try reader.nextHeader() {

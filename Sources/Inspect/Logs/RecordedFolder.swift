@@ -12,13 +12,14 @@ struct RecordedFolder {
 
     init(_ folder: String) { self.folder = folder }
 
-    /// The pipeline of the stages that wrote the logs. Each stage is named by its kind and has its newest recorded
-    /// settings.
+    /// The pipeline of the stages that wrote the logs. Each built-in stage is named by its kind and has its newest
+    /// recorded settings.
     ///
-    /// - Parameter isCompleted: Whether to add the built-in stages that have no log yet, and the programs in other
-    ///   languages, whose settings are not recorded.
-    /// - Throws: ``ToolFailure`` with 66 if the folder contains no logs, or if the logs do not show how the stages are
-    ///   connected or which settings they had.
+    /// - Parameter isCompleted: True adds the built-in stages that have no log yet. It also accepts logs of programs in
+    ///   other languages, whose settings are not recorded: such a stage is named by its log.
+    /// - Throws: ``ToolFailure`` with 66 if the folder contains no logs, if the settings of a log are not recorded, if
+    ///   a stage's kind is unknown, or if two stages have one kind; ``EventLogError`` if a file beside a log is
+    ///   damaged; ``PipelineFileError`` if the stages do not make a valid pipeline.
     func pipeline(isCompleted: Bool = false) throws -> PipelineFile {
         let logs = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(LogPlace.deadLetters) }
         guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.noLogsMessage(in: folder)) }
@@ -69,8 +70,8 @@ struct RecordedFolder {
     }
 
     /// Built-in stages, each reading from the one before.
-    private static func stages(_ logs: ArraySlice<LogKind>, after first: String?) -> [String] {
-        zip(logs, [first] + logs.map(\.stage)).map { log, before in
+    private static func stages(_ logs: ArraySlice<LogKind>, after previous: String?) -> [String] {
+        zip(logs, [previous] + logs.map(\.stage)).map { log, before in
             member(log.stage) {
                 $0.append("from", before)
                 if log == .outcomes { $0.append("transports", raw: #"{"none":{"use":"console"}}"#) }
@@ -78,8 +79,7 @@ struct RecordedFolder {
         }
     }
 
-    /// Rejects stages of unknown kinds, and two stages of one kind, because the logs do not say how these are
-    /// connected.
+    /// Rejects stages of unknown kinds. Also rejects two stages of one kind, because each stage is named by its kind.
     private func checkKinds(of logs: [String]) throws {
         let kinds = try Dictionary(grouping: logs) { try entry(of: $0).kind }
         for (kind, logs) in kinds.sorted(by: { $0.key < $1.key }) {
@@ -88,8 +88,8 @@ struct RecordedFolder {
             let cause =
                 Registry.builtIns.stages[kind] == nil
                 ? "this program has no stage kind \(kind)"
-                : "written by \(logs.count.of("stage")) of kind \(kind); only the pipeline file says how these stages "
-                    + "are connected"
+                : "written by \(logs.count.of("stage")) of kind \(kind); only the pipeline file has the names of these "
+                    + "stages"
             throw ToolFailure(
                 .noInput, "\(names) in \(folder): \(cause): name the pipeline file, and the logs with --logs")
         }

@@ -11,8 +11,8 @@ package struct RecordedLogs {
     let file: PipelineFile
     /// Whether `file` was given, and not derived from a folder of logs.
     package let isFileGiven: Bool
-    /// The stages from the source to the first stage that delivers, or to another last stage if no stage delivers, in
-    /// order. Stages of other branches are left out.
+    /// The stages from the source to a stage whose log no other stage reads, in order. The last stage is a stage that
+    /// delivers, if possible. Stages of other branches are left out.
     package let stages: [PipelineStage]
 
     /// - Parameter logs: The folder of the logs, if it differs from the folder of `place`. See ``LogPlace``.
@@ -39,18 +39,18 @@ package struct RecordedLogs {
 
     package func log(of stage: PipelineStage) -> String { folder + "/" + stage.logName }
 
-    /// The folder of a log; nil if the pipeline has no such stage, or the stage never ran.
+    /// The folder of a log; nil if none of the ``stages`` writes such a log, or if the log does not exist.
     func existingLog(_ log: LogKind) -> String? { stage(writing: log).flatMap(existingLog) }
 
-    /// The folder of a stage's log; nil if the stage never ran.
+    /// The folder of a stage's log; nil if the log does not exist, as when the stage never ran.
     func existingLog(of stage: PipelineStage) -> String? {
         LogPlace.isLog(log(of: stage)) ? log(of: stage) : nil
     }
 
     func stage(writing log: LogKind) -> PipelineStage? { stages.first { $0.writes == log } }
 
-    /// The stages before the stage that writes a log, as far as they may drop or change any event: programs, and stages
-    /// that write none of Belfry's logs.
+    /// The stages between the source and the stage that writes a log, if they are programs or write none of Belfry's
+    /// logs. Such a stage may drop or change any event.
     func plugins(before log: LogKind) -> [PipelineStage] {
         stages.prefix { $0.writes != log }.dropFirst().filter { $0.writes == nil || !$0.command.isEmpty }
     }
@@ -58,6 +58,9 @@ package struct RecordedLogs {
     /// A sequence in a stage's upstream log: if the stage has processed the event with this sequence, it has processed
     /// all events to which a change led. For a stage that reads the log of changes, it is the change's own sequence.
     /// Nil if a stage before it has not processed the change.
+    ///
+    /// Do not use this for a stage after coalesce: coalesce may pass on a notification long after it processed the
+    /// change's matches.
     func lastInput(of stage: PipelineStage, from change: ExplainedChange) throws -> UInt64? {
         var sequence = change.sequence
         for earlier in stages.prefix(while: { $0.name != stage.name }).dropFirst() {
@@ -93,8 +96,8 @@ package struct RecordedLogs {
     /// The logs of the built-in stages, in order: each log is made from the one before.
     package static let standardNames = LogKind.allCases.map(\.rawValue)
 
-    /// The pipeline that wrote the logs, with its newest recorded settings. If the logs do not tell which stages wrote
-    /// them, returns the pipeline of the built-in stages.
+    /// The pipeline that wrote the logs, with its newest recorded settings. If it cannot be reconstructed, for whatever
+    /// reason, returns the pipeline of the built-in stages.
     static func recorded(in folder: String) throws -> PipelineFile {
         do { return try RecordedFolder(folder).pipeline(isCompleted: true) } catch {
             return try RecordedFolder.standardPipeline()

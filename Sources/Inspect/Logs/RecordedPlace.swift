@@ -42,7 +42,7 @@ package struct RecordedPlace {
         }
     }
 
-    /// A log without settings was written by an early version, whose defaults apply.
+    /// A log without recorded settings counts as written by an early version, whose defaults apply.
     private static func earlierDefaults(of stage: PipelineStage) -> String {
         let unset = Registry.builtIns.changedDefaults(of: stage).filter { !stage.settings.contains($0.key) }
         guard !unset.isEmpty else { return "" }

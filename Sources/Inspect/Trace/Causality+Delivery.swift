@@ -67,7 +67,7 @@ extension Causality {
         guard let log = logs.log(named: held.log), let upstream = log.upstream, let number = held.facts.push,
             let push = try logs.event(at: EventPlace(log: upstream, sequence: number)), let user = held.facts.user
         else { return nil }
-        let registrations = try logs.devices(of: user).filter {
+        let registrations = try logs.deviceEvents(of: user).filter {
             $0.type == "device.register" && $0.facts.isSameDevice(as: held.facts) && $0.now <= held.now
                 && $0.facts.container == push.facts.container && $0.facts.environment == push.facts.environment
         }

@@ -17,7 +17,7 @@ extension Causality {
         return batch.dropFirst(before).first ?? batch.last
     }
 
-    /// The original of an event that stages passed on.
+    /// The original of an event that stages passed on; the event itself if no original is found.
     func original(of event: TraceEvent) throws -> TraceEvent {
         guard let key = event.passingKey, let upstream = logs.log(named: event.log)?.upstream,
             let log = logs.log(named: upstream), let own = logs.log(named: event.log)
@@ -46,7 +46,8 @@ extension Causality {
 }
 
 extension TraceEvent {
-    /// A key that an event shares with its copies; nil for events that are never passed on.
+    /// A key that an event shares with its copies. Nil for the events that Belfry's stages make, which are followed by
+    /// the references in them, and for a change without a record name.
     fileprivate var passingKey: TraceKey? {
         if facts.isChange { return facts.recordName.map { TraceKey(.record, $0) } }
         return facts.isMade ? nil : TraceKey(content: content)

@@ -26,7 +26,8 @@ package final class Causality {
 
     package init(_ logs: TraceLogs) { self.logs = logs }
 
-    /// The direct effects of an event, in the order of the logs.
+    /// The direct effects of an event: first its dead letters, then its effects in the logs of the next stages, then
+    /// the other effects, which are mostly in the event's own log.
     ///
     /// - Parameter user: The only user whose matches of a change are included; nil for the matches of all users.
     func effects(of event: TraceEvent, user: ExactText? = nil) throws -> [TraceEvent] {
@@ -43,7 +44,8 @@ package final class Causality {
     /// The first causes of an event, mostly changes; the event itself if it has no cause.
     ///
     /// - Returns: The causes that belong to the newest changes, at most ``originsMax`` changes, and how many changes
-    ///   were left out.
+    ///   were left out. There are no causes if the event names changes, but the logs contain neither them nor matches
+    ///   of them.
     package func origins(of event: TraceEvent) throws -> (events: [TraceEvent], leftOut: Int) {
         if let rejected = event.facts.rejected {
             guard let source = try logs.event(at: rejected) else { return ([event], 0) }
@@ -106,8 +108,8 @@ extension Causality {
         }
     }
 
-    /// A log's events about one change. If there are too many, only the events of the change for the user and the
-    /// subscription in `facts`; in the outcomes log, for the user. Empty if `facts` lacks one of the two.
+    /// A log's events about one change. If there are too many, only those for the user and the subscription in `facts`,
+    /// or in the outcomes log for the user. Then, if `facts` lacks the user or the subscription, no events.
     private func events(about change: UInt64, _ facts: EventFacts, in log: TracedLog) throws -> [TraceEvent] {
         let (place, key) = (LoggedChange(log: log.name, change: change), TraceKey(.change, change))
         if known[place] == nil { known[place] = try logs.events(key, in: log, limit: Causality.eventsMax) }

@@ -35,8 +35,8 @@ struct EventFacts: Hashable, Sendable {
     var outcome: String?
     var status: Int64?
     var attempts: Int64?
-    /// The member `answer`: the transport's answer, if it differs from the outcome; `none` if deliver itself set an outcome
-    /// that a transport could also answer.
+    /// The member `answer`: the transport's answer, if it differs from the outcome; `none` if deliver itself set an
+    /// outcome that a transport could also answer.
     var answer: String?
     var registered: String?
     var probeAt: String?
@@ -52,8 +52,8 @@ struct EventFacts: Hashable, Sendable {
     var stage: String?
     var code: String?
     var path: String?
-    /// What a push shows and plays; see ``content(of:)``.
-    var content = ""
+    /// In a push: what it shows and plays; see ``content(of:)``.
+    var pushContent = ""
 
     init(_ line: [UInt8]) {
         var parser = JSONParser(limits: JSONLimits(bytesMax: JSONLimits.bytesMaxHighest, depthMax: 512))
@@ -70,7 +70,8 @@ struct EventFacts: Hashable, Sendable {
     /// Whether the event is about a retired device or a notice of the retirement.
     var isRetirement: Bool { type == "device.retired" || type.hasPrefix("notice.") }
     var isApp: Bool { type.hasPrefix("app.") }
-    /// Whether the event is of a type that stages make, or has no type. The other events come from producers.
+    /// Whether the event is of a type that Belfry's stages make, or has no type. The other events come from producers
+    /// or plugins.
     var isMade: Bool { EventFacts.madeTypes.contains(type) || isRetirement || isApp || type.isEmpty }
 
     /// Whether both are about one notification. Notifications for several subscriptions may share an ID.
@@ -129,11 +130,11 @@ struct EventFacts: Hashable, Sendable {
         until = outcome == "deferred" ? event[.until]?.string : nil
         status = event[.status]?.int64
         attempts = event[.attempts]?.int64
-        content = EventFacts.content(of: event)
+        pushContent = EventFacts.content(of: event)
     }
 
     /// What a push shows and plays, for people: the title or text in quotes, or the key of a localized one. Without a
-    /// text, `alert`, `badge` and `sound`, or `silent`.
+    /// text, which of `alert`, `badge` and `sound` the push has, or `silent`.
     static func content(of push: JSONValue) -> String {
         let aps = push[.payload]?["aps"]
         let alert = aps?["alert"]

@@ -23,12 +23,12 @@ private final class TraceExtraction {
             guard let type = event[.type] else { return }
             if !add(event, type, to: &keys) { addState(event, to: &keys) }
         } catch {
-            // The line is not JSON, so it has no keys; `belfry log verify` reports it.
+            // The line is not JSON, or is nested too deeply. It has no keys.
             return
         }
     }
 
-    /// - Returns: False, without adding a key, for events about devices, subscriptions and other state.
+    /// - Returns: False, without adding a key, for the events whose keys `addState` adds.
     private func add(_ event: JSONValue, _ type: JSONValue, to keys: inout [UInt64]) -> Bool {
         if type.equals(EventName.recordSave) || type.equals(EventName.recordDelete) {
             keys.add(TraceKey(.record, texts: event[.record]?[.recordName]))
@@ -101,7 +101,8 @@ private final class TraceExtraction {
         for thousand in thousands.prefix(Self.thousandsMax) { keys.add(TraceKey(.unmatched, thousand)) }
     }
 
-    /// Adds the keys of devices, subscriptions, redrives and events of types that plugins add.
+    /// Adds the keys of commands about devices, subscriptions, badges and zones, of redrives, and of events of a
+    /// plugin's own types.
     private func addState(_ event: JSONValue, to keys: inout [UInt64]) {
         keys.add(TraceKey(content: event.canonical))
         keys.add(.redrive, event[.redriveOf]?[.sequence])

@@ -2,11 +2,12 @@ import Events
 import JSON
 import Time
 
-/// All causes and effects of some events, the targets.
+/// The causes and effects of some events, the targets. If there are too many, some are left out: see ``changesLeftOut``
+/// and ``isCut``.
 package struct TraceGraph {
     struct Node {
         var event: TraceEvent
-        /// In the order of the logs.
+        /// In the order of ``Causality/effects(of:user:)``.
         var effects: [EventPlace] = []
         /// The log that should contain an effect but does not: its stage may be behind, or may hold the effect back.
         var waitsFor: String?
@@ -34,8 +35,8 @@ package struct TraceGraph {
         prune()
     }
 
-    /// The only user of all targets. Nil if the targets are for several users, or if one target is a change or an event
-    /// of a device.
+    /// The only user of all targets. Nil if the targets are for several users, or if one target names no user, is a
+    /// change, or is a `device.*` event.
     private static func user(of targets: [TraceEvent]) -> ExactText? {
         let users = Set(targets.map { $0.facts.isChange || $0.facts.isDevice ? nil : $0.facts.user })
         return users.count == 1 ? users.first ?? nil : nil
@@ -115,7 +116,8 @@ extension TraceGraph {
 }
 
 extension TraceLogs {
-    /// Whether a plugin has processed an event. False for Belfry's own stages, which may hold events back.
+    /// Whether the plugin that writes the log `name` has processed an event. False if one of Belfry's own stages writes
+    /// this log, because such a stage may hold events back.
     fileprivate func hasPluginProcessed(_ event: TraceEvent, for name: String?) throws -> Bool {
         guard let log = name.flatMap(log(named:)), log.role == .other else { return false }
         var isPassed = false
@@ -129,7 +131,8 @@ extension TraceLogs {
 }
 
 extension TraceEvent {
-    /// The log that must contain an effect of the event; nil if the event need not have an effect.
+    /// The log that must contain an effect of the event. Nil for events of types that are not listed here, and if the
+    /// next log does not exist.
     fileprivate func expected(in logs: TraceLogs) -> String? {
         switch type {
         case EventName.recordSave, EventName.recordDelete, EventName.match, EventName.notification, EventName.push:

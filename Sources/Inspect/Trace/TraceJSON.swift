@@ -5,8 +5,9 @@ import Time
 /// Prints a trace as one JSON object on one line.
 package enum TraceJSON {
     /// `{"asked":…,"as":…,"targets":["changes:17"],"changesLeftOut":0,"isCut":false,"trace":[node, …]}`, where a node
-    /// is `{"log":…,"sequence":…,"now":…,"sinceCauseMicroseconds":…,"type":…,"target":true,"event":{…},"waitsFor":…,
-    /// "effects":[node, …]}`. A repeated node has `"repeated":true` in place of event and effects.
+    /// is `{"log":…,"sequence":…,"now":…,"type":…,"sinceCauseMicroseconds":…,"target":true,"event":{…},"waitsFor":…,
+    /// "effects":[node, …]}`. A repeated node has `"repeated":true` in place of `event`,
+    /// `waitsFor` and `effects`.
     package static func text(_ graph: TraceGraph, asked: String, as kind: TraceIDKind) -> String {
         ByteBuffer.object {
             $0.append("asked", asked)
@@ -32,14 +33,14 @@ package enum TraceJSON {
     private static func text(_ hit: TraceHit) -> String {
         ByteBuffer.object {
             $0.append("as", hit.kind.rawValue)
-            append(hit.event, to: &$0)
+            appendHead(of: hit.event, to: &$0)
             append(event: hit.event, to: &$0)
         }.text
     }
 
     private static func node(_ visit: TraceGraph.Visit, _ effects: [String]) -> String {
         ByteBuffer.object {
-            append(visit.node.event, to: &$0)
+            appendHead(of: visit.node.event, to: &$0)
             $0.append("sinceCauseMicroseconds", visit.since?.wholeMicroseconds)
             if visit.isTarget { $0.append("target", true) }
             guard !visit.isRepeated else { return $0.append("repeated", true) }
@@ -49,7 +50,7 @@ package enum TraceJSON {
         }.text
     }
 
-    private static func append(_ event: TraceEvent, to buffer: inout ByteBuffer) {
+    private static func appendHead(of event: TraceEvent, to buffer: inout ByteBuffer) {
         buffer.append("log", event.log)
         buffer.append(.sequence, event.sequence)
         buffer.append("now", event.now.rfc3339)

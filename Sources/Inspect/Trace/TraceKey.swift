@@ -1,21 +1,22 @@
 import EventLog
 import JSON
 
-/// A key in the index beside a log: the hash of its kind and of a number or strings.
+/// A key in the index beside a log: the hash of its kind and of a number, strings or bytes.
 struct TraceKey: Hashable, Sendable {
     /// The raw values are part of the index files: raise the version of ``KeyScheme/trace`` when they change.
     enum Kind: UInt8 {
-        /// The change that a match, a notification, a push or an outcome is about.
+        /// Each change that led to a match, a notification, a push, an outcome or an attempt. In a `coalesced` event,
+        /// the change of the replaced match.
         case change = 1
         /// A record's name, in a change, a match or a notification.
         case record
         case notification
         case apnsID
-        /// A device's name: in its registration, a change that it made, or an outcome.
+        /// A device's name: in a command about the device, a change that it made, or an event of deliver.
         case device
-        /// The receiver of a match, a notification, a push or an outcome.
+        /// The receiver in a match, a notification, a `coalesced` event, a push or an event of deliver.
         case user
-        /// The user in an event that stages pass on unchanged (see ``content``), `device.retired` or `notice.*`.
+        /// The user in an event that has a ``content`` key, in `device.retired` or in `notice.*`.
         case userState
         case subscription
         /// A user and the ID of one of the user's subscriptions.
@@ -31,10 +32,10 @@ struct TraceKey: Hashable, Sendable {
         case unmatched
         /// The sequence of the event that a dead letter is about.
         case deadLetter
-        /// The canonical form of an event that stages pass on unchanged, such as `device.*`, `subscription.*` and
-        /// `push.redrive`.
+        /// The canonical form of a command other than a change, such as `device.register`, `subscription.save` or
+        /// `push.redrive`, or of an event of a plugin's own type. A copy in a later log has the same key.
         case content
-        /// The device in an event that stages pass on unchanged (see ``content``), `device.retired` or `notice.*`.
+        /// The device in an event that has a ``content`` key, in `device.retired` or in `notice.*`.
         case deviceState
         /// The token that a device registers with.
         case token

@@ -29,7 +29,8 @@ package final class TraceLogs {
         logs.filter { $0.upstream == name && $0.role != .deadLetters }
     }
 
-    /// The log that match reads: the `change` of a match is a sequence in it.
+    /// The log that match reads: the `change` of a match is a sequence in it. If this log or the log of match does not
+    /// exist, the log of the first stage.
     package var changes: TracedLog? {
         let read = logs.first { $0.role == .making(.matches) }?.upstream
         return read.flatMap(log(named:)) ?? logs(as: .source).first
@@ -37,7 +38,8 @@ package final class TraceLogs {
 
     func index(of log: TracedLog) throws -> LogIndex { try indexes.index(of: log.directory) }
 
-    /// The events of a log that have all these keys, in the order of the log or the newest first.
+    /// The events of a log that have all these keys, in the order of the log or the newest first. Another key may have
+    /// the same hash, so check the events that were found, or check them in `isWanted`.
     func events(
         _ keys: TraceKey..., in log: TracedLog, range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false,
         limit: Int = .max, where isWanted: (EventFacts) -> Bool = { _ in true }
@@ -66,7 +68,7 @@ package final class TraceLogs {
 
 extension TraceLogs {
     /// A user's `device.*` events among the changes, in the order of the log.
-    func devices(of user: ExactText) throws -> [TraceEvent] {
+    func deviceEvents(of user: ExactText) throws -> [TraceEvent] {
         guard let changes else { return [] }
         return try events(TraceKey(.userState, user), in: changes) { $0.isDevice && $0.user == user }
     }

@@ -18,7 +18,7 @@ package enum TraceFinding {
     case targets([TraceEvent], TraceIDKind)
     /// The ID fits several events, listed from the newest. `hasMore` is true if some were left out.
     case hits([TraceHit], hasMore: Bool)
-    /// The ID was not found. Each line says what was searched for and where.
+    /// The ID was not found. Each line says what was searched for and where, or what is wrong with the ID.
     case nothing([String])
 }
 
@@ -31,8 +31,8 @@ package struct TraceHit {
 package struct TraceSearch {
     let logs: TraceLogs
     let limit: Int
-    /// How many events of one notification ID are read. The ID has an event for each subscription that watched the
-    /// change.
+    /// The most events of one notification ID that are read from a log. A log may have an event with this ID for each
+    /// subscription that watched the change.
     private static let notificationsMax = Causality.matchesMax
 
     package init(logs: TraceLogs, limit: Int) { (self.logs, self.limit) = (logs, limit) }
@@ -44,14 +44,16 @@ package struct TraceSearch {
             tried.append(try missing(place))
         } else if kind == .change {
             tried.append(
-                "'\(id.printable)' is not a position; give a sequence like 17, or a log and a sequence like matches:5")
+                "'\(id.printable)' is not a position in these logs; give a sequence like 17, or a log and a sequence "
+                    + "like matches:5")
         }
         let kinds = kind.map { [$0] } ?? TraceIDKind.allCases
         let groups = try kinds.filter { $0 != .change }.map { ($0, try events(ExactText(id), $0)) }
         return combined(groups.filter { !$0.1.isEmpty }) ?? .nothing(tried + searched(for: kinds))
     }
 
-    /// Several events of one notification are one target. In all other cases several events are several hits.
+    /// Several events with one notification ID are the targets of one trace, unless the ID is also of another kind. In
+    /// all other cases several events are several hits.
     private func combined(_ groups: [(TraceIDKind, [TraceEvent])]) -> TraceFinding? {
         guard let (kind, events) = groups.first else { return nil }
         if groups.count == 1, kind == .notification || events.count == 1 { return .targets(events, kind) }

@@ -13,7 +13,7 @@ enum TraceSummary {
             case EventName.notMatched: [unmatched(facts)]
             case EventName.notification: [userAndSubscription(facts), severalChanges(facts)]
             case EventName.coalesced: [userAndSubscription(facts), "replaced by \(replacement(facts))"]
-            case EventName.push: [userAndSubscription(facts), facts.content]
+            case EventName.push: [userAndSubscription(facts), facts.pushContent]
             case EventName.pushRedrive: [device(facts), facts.redriveOf.map { "of \($0)" }]
             case EventName.outcome, EventName.attempt, EventName.noticeOutcome, EventName.noticeAttempt: outcome(facts)
             case EventName.deviceRetired: outcome(facts)

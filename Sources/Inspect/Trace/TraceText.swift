@@ -1,8 +1,8 @@
 import Events
 import StageTool
 
-/// Prints a trace for people as a tree. Each line has an event's log, sequence, time, time since
-/// its cause, type and summary.
+/// Prints a trace for people as a tree. The line of an event has its log, sequence, time, time since its cause, type
+/// and summary. Where the event occurs again, the line has `as above` in place of the time, the type and the summary.
 package struct TraceText {
     private let painter: Painter
 

@@ -8,6 +8,7 @@ import StageTool
 package struct TracedLog: Hashable, Sendable {
     enum Role: Hashable, Sendable {
         case source
+        /// The log of a built-in stage that writes logs of this kind.
         case making(LogKind)
         /// The log of any other stage.
         case other

@@ -2,7 +2,8 @@
 package struct ConnectionState: Sendable {
     /// The connection's number, counted from 1 since the server started.
     package let number: Int
-    /// The certificate that the client showed in the TLS handshake; nil if the client authenticates with tokens.
+    /// The certificate that the client showed in the TLS handshake. Nil if it showed none: its requests then need a
+    /// provider token.
     package let certificate: ClientCertificate?
     /// The key that signed the first provider token that was accepted on the connection.
     package var firstKey: SigningKey?

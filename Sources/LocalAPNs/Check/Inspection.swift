@@ -1,10 +1,10 @@
 /// What the checks find out about a request.
 package struct Inspection: Sendable {
     package let request: PushRequest
-    package var token: ProviderToken?
+    package var providerToken: ProviderToken?
     /// Whether the token or certificate of the provider was accepted.
     package var isAuthenticated = false
-    /// The client's `apns-id`; nil if the request has none or an invalid one.
+    /// The client's `apns-id`. Nil if it is missing or invalid, or if an earlier check rejected the request.
     package var id: String?
     package var type: PushType?
     package var topic: String?

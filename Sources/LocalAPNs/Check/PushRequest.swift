@@ -2,13 +2,13 @@
 package struct PushRequest: Sendable {
     /// All headers in the order of the request, including pseudo-headers.
     package var headers: [Header]
-    /// The body. If it is longer than ``bodyBytesMax``, only its beginning.
+    /// The body. If it is longer than ``keptBodyBytesMax``, only its beginning.
     package var body: [UInt8]
     /// The size of the whole body.
     package var bodyBytes: Int
 
     /// How many bytes of a body are kept: far more than APNs accepts. Further bytes are only counted.
-    package static let bodyBytesMax = 64 << 10
+    package static let keptBodyBytesMax = 64 << 10
 
     package init(headers: [Header], body: [UInt8] = []) {
         self.headers = headers
@@ -22,7 +22,7 @@ package struct PushRequest: Sendable {
     /// Adds bytes to the body.
     package mutating func appendBody(_ bytes: some Collection<UInt8>) {
         bodyBytes += bytes.count
-        body.append(contentsOf: bytes.prefix(max(0, PushRequest.bodyBytesMax - body.count)))
+        body.append(contentsOf: bytes.prefix(max(0, PushRequest.keptBodyBytesMax - body.count)))
     }
 }
 

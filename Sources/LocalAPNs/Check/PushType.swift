@@ -17,8 +17,8 @@ package enum PushType: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether only providers with tokens can send pushes of this type. Providers with certificates cannot.
-    package var needsToken: Bool { self == .location || self == .liveactivity }
+    /// Whether a push of this type needs a provider token. A provider with a certificate cannot send it.
+    package var needsProviderToken: Bool { self == .location || self == .liveactivity }
 
     package var bodyBytesMax: Int { self == .voip ? 5120 : 4096 }
 

@@ -4,7 +4,7 @@ package enum Refusal: Error, Sendable, Equatable {
     case answer(status: Int, reason: String, timestamp: Int64? = nil)
     /// The stream ends without an answer.
     case reset(StreamError)
-    /// The connection ends without an answer on any stream.
+    /// The server sends GOAWAY, and no open stream gets an answer.
     case goAway(reason: String)
 
     static func bad(_ reason: String) -> Refusal { .answer(status: 400, reason: reason) }

@@ -1,6 +1,6 @@
 /// Checks the device token, and the state of the device.
 extension RequestCheck {
-    func checkToken(_ inspection: inout Inspection, by registry: Registry) throws(Refusal) {
+    func checkDeviceToken(_ inspection: inout Inspection, by registry: Registry) throws(Refusal) {
         let path = inspection.request.header(":path") ?? ""
         let text = path.dropFirst(RequestCheck.pathPrefix.count + 1)
         guard !text.isEmpty else { throw .bad("MissingDeviceToken") }

@@ -16,7 +16,7 @@ extension RequestCheck {
 
     private func checkExpiration(_ request: PushRequest, _ inspection: inout Inspection) throws(Refusal) {
         guard let text = request.header("apns-expiration") else { return }
-        guard let seconds = Decimal.value(of: text) else { throw .bad("BadExpirationDate") }
+        guard let seconds = WholeNumber.value(of: text) else { throw .bad("BadExpirationDate") }
         inspection.expiration = seconds
     }
 

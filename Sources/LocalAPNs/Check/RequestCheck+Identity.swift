@@ -7,7 +7,7 @@ extension RequestCheck {
         if let certificate = connection.certificate { return try check(certificate, at: now) }
         let text = try bearer(of: inspection.request)
         let token = try providerToken(text, by: &registry, at: now)
-        inspection.token = token
+        inspection.providerToken = token
         try checkAge(of: token, at: now)
         guard token.key.environments.contains(environment) else {
             throw .forbidden(quirks.wrongEnvironmentKey.rawValue)

@@ -67,7 +67,7 @@ enum HeaderRules {
 
     private static func hasFittingLength(_ request: PushRequest, _ hasBody: Bool) -> Bool {
         guard let text = request.header("content-length") else { return true }
-        guard let length = Decimal.value(of: text) else { return false }
+        guard let length = WholeNumber.value(of: text) else { return false }
         return !hasBody || length == request.bodyBytes
     }
 }

@@ -11,7 +11,7 @@ extension RequestCheck {
         }
         if let certificate = connection.certificate {
             try check(topic, bundle, of: inspection.type, by: certificate)
-        } else if let allowed = inspection.token?.key.bundles {
+        } else if let allowed = inspection.providerToken?.key.bundles {
             guard allowed.contains(bundle) else { throw disallowed }
         }
         try check(bundle, &inspection, on: connection, by: registry)
@@ -33,7 +33,7 @@ extension RequestCheck {
     private func check(
         _ topic: String, _ bundle: String, of type: PushType?, by certificate: ClientCertificate
     ) throws(Refusal) {
-        guard type?.needsToken != true else { throw disallowed }
+        guard type?.needsProviderToken != true else { throw disallowed }
         guard certificate.topics.contains(topic) || certificate.topics.contains(bundle) else { throw disallowed }
     }
 

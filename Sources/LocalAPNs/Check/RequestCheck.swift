@@ -27,7 +27,7 @@ package struct RequestCheck: Sendable {
             connection.noteAuthenticatedPush(with: registry)
             try checkFields(&inspection)
             try checkTopic(&inspection, on: connection, by: registry)
-            try checkToken(&inspection, by: registry)
+            try checkDeviceToken(&inspection, by: registry)
             if hasBody { try checkBody(&inspection) }
             try checkDevice(inspection, by: registry)
             return nil

@@ -11,7 +11,8 @@ package enum Command: Sendable {
     /// Rejects the tokens of a key, or accepts them again.
     case key(id: String, KeyState)
     case script([ScriptLine])
-    /// Allows this many streams from now on, on all connections.
+    /// Allows this many open streams on each connection, also on later connections. A client that has not authenticated
+    /// still gets one stream at most.
     case streams(Int)
     /// Sends GOAWAY on one connection, or on all.
     case goAway(GoAway, connection: Int?)
@@ -76,12 +77,13 @@ package enum Command: Sendable {
         let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
         for (unit, milliseconds) in units where text.hasSuffix(unit) {
             guard text.first == "+" || text.first == "-" else { continue }
-            guard let number = Decimal.value(of: String(text.dropFirst().dropLast(unit.count))) else { continue }
+            guard let number = WholeNumber.value(of: String(text.dropFirst().dropLast(unit.count))) else { continue }
             guard number <= 100_000 else { break }
             return (text.first == "-" ? -1 : 1) * number * milliseconds
         }
         throw FieldError(
             "clock",
-            "expected a step such as \"+25m\", at most 100000 ms, s, m, h or d; found \(text.debugDescription)")
+            "expected a step such as \"+25m\": a sign, a number up to 100000, and ms, s, m, h or d; "
+                + "found \(text.debugDescription)")
     }
 }

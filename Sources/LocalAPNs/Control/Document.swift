@@ -12,7 +12,7 @@ enum Document {
                 let json = try parser.parse(buffer)
                 do throws(FieldError) { return .success(try body(json)) } catch { return .failure(error) }
             } catch {
-                return .failure(FieldError("", "the line is not JSON: \(error)"))
+                return .failure(FieldError("", "the line cannot be read as JSON: \(error)"))
             }
         }
         return try result.get()
@@ -45,7 +45,7 @@ package enum LineFile {
         _ text: String, _ name: String, _ body: (JSONValue) throws(FieldError) -> Value
     ) throws(LineError) -> [Value] {
         var values: [Value] = []
-        // In Swift "\r\n" is one character, so "\n" alone would not separate lines that end with it.
+        // In Swift "\r\n" is one character. A split at "\n" alone would not separate lines that end with "\r\n".
         let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (index, line) in lines.enumerated() {
             let content = line.drop { $0 == " " || $0 == "\t" }

@@ -2,7 +2,8 @@ import JSON
 
 /// An error in a JSON object that a user wrote.
 package struct FieldError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The keys that lead to the error, such as `do.goaway.code`; empty for the whole object.
+    /// The keys that lead to the error, such as `do.goaway.code`. Empty if the error is in the outermost object itself,
+    /// or if the text cannot be read as JSON.
     package var path: String
     package var reason: String
 

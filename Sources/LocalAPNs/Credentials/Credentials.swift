@@ -1,7 +1,8 @@
 import Foundation
 import Signing
 
-/// Keys and certificates that are valid only for this server. They are kept in a folder.
+/// The server's certificate authority, its key for provider tokens, and a client certificate. They are kept in a
+/// folder, except a key file that the user named.
 package struct Credentials: Sendable {
     /// The path of the certificate that clients must trust.
     package let authorityPath: String
@@ -14,7 +15,10 @@ package struct Credentials: Sendable {
     package let clientKeyPath: String
     let authority: Authority
 
-    /// Reads the folder. Makes missing files, and replaces certificates that expire soon.
+    /// Reads the keys and certificates. Makes missing files in the folder. Replaces certificates that expire soon, and
+    /// a client certificate that is for another topic, key or authority.
+    ///
+    /// - Throws: ``StartError``, also if the key file that the user named does not exist.
     package init(_ options: LocalAPNs.Configuration, now: Date = Date()) throws(StartError) {
         let folder = options.folder
         try CredentialFile.makeFolder(folder)

@@ -1,6 +1,6 @@
 /// Why the server does not start.
 package enum StartError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// A file cannot be read or written.
+    /// A file cannot be read or written, or a folder cannot be made.
     case file(path: String, reason: String)
     /// The file that the user named does not exist.
     case missing(path: String)

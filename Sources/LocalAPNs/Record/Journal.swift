@@ -11,12 +11,12 @@ final class Journal: Sendable {
     }
 
     private let state = Mutex(State())
-    private let recordsMax: Int
+    private let recordsKept: Int
     private let sink: @Sendable (Record) -> Void
 
-    /// - Parameter recordsMax: At least this many of the newest records are kept, and at most twice as many.
-    init(recordsMax: Int, sink: @escaping @Sendable (Record) -> Void) {
-        self.recordsMax = recordsMax
+    /// - Parameter recordsKept: At least this many of the newest records are kept, and at most twice as many.
+    init(recordsKept: Int, sink: @escaping @Sendable (Record) -> Void) {
+        self.recordsKept = recordsKept
         self.sink = sink
     }
 
@@ -24,7 +24,7 @@ final class Journal: Sendable {
         state.withLock { state in
             if record.request != nil { state.requests += 1 }
             state.records.append(record)
-            if state.records.count > 2 * recordsMax { state.records.removeFirst(recordsMax) }
+            if state.records.count > 2 * recordsKept { state.records.removeFirst(recordsKept) }
             for listener in state.listeners.values { listener.yield(record) }
         }
         sink(record)

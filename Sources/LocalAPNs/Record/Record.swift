@@ -11,7 +11,7 @@ package enum Record: Sendable {
     }
 }
 
-/// A request and its outcome.
+/// A request, and what the server decided about it. The record is made at the decision, before the answer is sent.
 package struct RecordedRequest: Sendable {
     /// Milliseconds since 1970, by the server's clock.
     package var time: Int64
@@ -19,11 +19,13 @@ package struct RecordedRequest: Sendable {
     package var connection: Int
     /// The HTTP/2 stream of the connection.
     package var stream: Int
-    /// The status of the answer. Nil if there was no answer; ``ending`` then says why.
+    /// The status of the answer. Nil if the server decided not to answer; see then ``ending``.
     package var status: Int?
-    /// The reason in the answer or in GOAWAY, such as `BadDeviceToken`; nil if the server gave no reason.
+    /// The reason in the answer, or in the GOAWAY that was sent instead of an answer, such as `BadDeviceToken`. Nil if
+    /// there is no reason.
     package var reason: String?
-    /// Why there was no answer: `silence`, `drop`, `goaway`, or `reset` with its code; nil if there was an answer.
+    /// What happened instead of an answer: `silence`, `drop`, `goaway`, or `reset` with its code; nil if ``status`` is
+    /// set.
     package var ending: String?
     /// The client's `apns-id`. The server makes an ID if the client sent no valid one, or if an earlier check
     /// rejected the request.
@@ -41,7 +43,8 @@ package struct RecordedRequest: Sendable {
     package var tokenIssuedAt: Int64?
     /// The key's ID, from the header of the provider token.
     package var keyID: String?
-    /// The payload as it was sent, without the bytes after the first ``PushRequest/bodyBytesMax``.
+    /// The payload as it was sent, without the bytes after the first ``PushRequest/keptBodyBytesMax``. Empty if the
+    /// server answered before it read the payload.
     package var body: [UInt8]
     /// Whether an earlier request had the same `apns-id`; false if ``id`` is an ID that the server made.
     package var isRepeat: Bool
@@ -53,7 +56,7 @@ package struct RecordedRequest: Sendable {
     package var fate: String?
     /// The `apns-id` of the earlier push that this push replaced, on the device or in the store.
     package var replaced: String?
-    /// What the device shows of the payload; nil if the push was not accepted.
+    /// The payload as the device would show it; nil if the push was not accepted.
     package var notice: Notice?
 
     /// The value of the first header with this name, which must be in lower case.
@@ -71,7 +74,7 @@ package struct ConnectionEvent: Sendable {
         case goAway(lastStream: Int, code: String, debug: String)
         /// The client opened more streams than are allowed, and the server refused this one.
         case refused(stream: Int)
-        /// The client reset a stream.
+        /// The client reset a stream that was not answered yet.
         case reset(stream: Int, code: String)
         /// The connection ended after this many requests.
         case close(requests: Int)
@@ -101,6 +104,6 @@ package struct DeliveryEvent: Sendable {
     package var fate: String
     /// The `apns-id` of the earlier push that this push replaced on the device.
     package var replaced: String?
-    /// What the device shows of the payload. An expired push is not shown.
+    /// The payload as the device would show it. An expired push is not shown.
     package var notice: Notice
 }

@@ -1,6 +1,6 @@
 /// The contents of a client's certificate.
 package struct ClientCertificate: Sendable, Equatable {
-    /// Bundle IDs with their suffixes; the first is the subject's user ID.
+    /// Bundle IDs, some with a suffix such as `.voip`. The subject's user ID comes first, if the certificate has one.
     package var topics: [String]
     package var environments = Set(Environment.allCases)
     /// Whether an authority that the server knows issued it.

@@ -53,7 +53,7 @@ package struct Conditions: Sendable, Equatable {
     }
 }
 
-/// The text that a value must equal. If the text ends with `*`, the value need only begin with it.
+/// The text that a value must equal. If the text ends with `*`, the value need only begin with the text before the `*`.
 package struct Pattern: Sendable, Equatable {
     private let text: String
     private let isPrefix: Bool

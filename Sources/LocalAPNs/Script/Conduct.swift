@@ -10,7 +10,7 @@ package struct Conduct: Sendable, Equatable {
     /// The value of `retry-after`, in seconds.
     package var retryAfter: Int?
     package var goAway: GoAway?
-    /// How many streams the connection may have open from now on.
+    /// How many streams the connection may have open from now on, or as soon as its client has authenticated.
     package var streams: Int?
 
     package enum Ending: Sendable, Equatable {
@@ -20,7 +20,8 @@ package struct Conduct: Sendable, Equatable {
         case drop
     }
 
-    /// Copies the settings that this conduct lacks from the other conduct.
+    /// Adds settings of the other conduct that this conduct lacks. The answer and the ending count as one setting: they
+    /// are added only if this conduct has neither.
     mutating func fillMissing(from other: Conduct) {
         if answer == nil, ending == nil { (answer, ending) = (other.answer, other.ending) }
         latencyMilliseconds = latencyMilliseconds ?? other.latencyMilliseconds

@@ -92,7 +92,8 @@ final class Connection: ChannelInboundHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Records a step before the client can see it. So a test whose client has seen the step finds its record.
+    /// Records a step. The server records its own steps before it sends their frames, except for the first SETTINGS. So
+    /// a test whose client has received such a frame finds the record.
     private func report(_ step: ConnectionEvent.Step) {
         server.report(.connection(ConnectionEvent(time: server.service.now, connection: number, step: step)))
     }

@@ -29,7 +29,7 @@ struct Listener {
         let failures = HandshakeFailures(server)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(socketHandler)
-        // The handshake accepts any certificate. The answer to the first request says whether the certificate is valid.
+        // The handshake accepts any certificate. `RequestCheck` checks the certificate at each request.
         try pipeline.addHandler(
             NIOSSLServerHandler(context: tls, customVerificationCallback: { $1.succeed(.certificateVerified) }))
         try pipeline.addHandler(
@@ -81,7 +81,8 @@ struct Listener {
     }
 }
 
-/// Records connections that fail before HTTP/2, mostly because the client does not trust the server's certificate.
+/// Records connections that end with an error before HTTP/2 begins, mostly because the client does not trust the
+/// server's certificate.
 private final class HandshakeFailures: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     private let server: ServerState

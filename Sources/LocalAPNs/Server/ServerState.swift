@@ -45,7 +45,7 @@ final class ServerState {
         if case .streams(let streams) = command { service.set(streams: streams) }
         let connections = "\(chosen.count) \(chosen.count == 1 ? "connection" : "connections")"
         switch command {
-        case .streams(let streams): return "each connection may now have \(streams) streams at once"
+        case .streams(let streams): return "a connection may now have up to \(streams) streams at once"
         case .goAway: return "sent GOAWAY on \(connections)"
         default: return "closed \(connections)"
         }

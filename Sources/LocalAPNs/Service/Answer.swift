@@ -1,6 +1,6 @@
 import JSON
 
-/// The outcome of a request for its client: an answer, or an end without an answer.
+/// How the server responds to a request: with an answer, or with an ``Ending`` instead.
 package struct Answer: Sendable {
     package enum Ending: Sendable, Equatable {
         case silence
@@ -38,8 +38,8 @@ package struct Answer: Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// Applies the result of the rules, and the script. A script may end any request, but it changes the status and the
-    /// reason only of requests that the rules accept.
+    /// Applies the result of the rules, and the script. A script may leave any request without an answer. It
+    /// changes the status and the reason only of requests that the rules accept.
     mutating func apply(_ refusal: Refusal?, _ conduct: Conduct) {
         if let ending = conduct.ending {
             self.ending = Ending(ending)

@@ -84,8 +84,8 @@ extension Service {
             time: now, connection: connection, stream: stream, status: answer.status, reason: answer.reason,
             ending: answer.ending?.text, id: inspection.id ?? answer.id, uniqueID: answer.uniqueID,
             token: inspection.deviceToken, topic: inspection.topic, headers: Service.recordedHeaders(of: request),
-            tokenIssuedAt: inspection.token?.issuedAt, keyID: inspection.token?.key.id, body: request.body,
-            isRepeat: isRepeat, warnings: inspection.warnings)
+            tokenIssuedAt: inspection.providerToken?.issuedAt, keyID: inspection.providerToken?.key.id,
+            body: request.body, isRepeat: isRepeat, warnings: inspection.warnings)
         if answer.status == 200, let push = push(inspection, record.id) { deliver(push, &record) }
         return record
     }
@@ -96,11 +96,11 @@ extension Service {
 
     private func push(_ inspection: Inspection, _ id: String) -> Push? {
         guard let token = inspection.deviceToken, let bundle = inspection.bundle else { return nil }
-        let longest = now + Deliveries.storedMilliseconds
-        let expiration = inspection.expiration.map { $0 > longest / 1000 ? longest : $0 * 1000 }
+        let latest = now + Deliveries.storedMilliseconds
+        let expiration = inspection.expiration.map { $0 > latest / 1000 ? latest : $0 * 1000 }
         return Push(
             id: id, address: DeviceApp(token: token, bundle: bundle), collapseID: inspection.collapseID,
-            expiresAt: expiration ?? longest, mayBeStored: inspection.expiration != 0,
+            expiresAt: expiration ?? latest, mayBeStored: inspection.expiration != 0,
             notice: Notice(payload: inspection.request.body, isBackground: inspection.type == .background))
     }
 

@@ -16,7 +16,7 @@ package struct SigningKey: Sendable {
     package var environments: Set<Environment>
     /// The bundle IDs that the key is valid for; nil if it is valid for any app of the team.
     package var bundles: Set<String>?
-    /// The ID of the one other key that may be used on the same connection.
+    /// The ID of another key of the team. Tokens of both keys may be used on the same connection.
     package var related: String?
 
     package init(
@@ -53,14 +53,14 @@ struct TokenReader {
     private func decode(_ part: Substring) -> [UInt8]? { Base64URL.bytes(of: part, leniently: isLenient) }
 
     private func signer(_ head: [UInt8]) -> SigningKey? {
-        JSONText.read(head) { json in
+        TokenJSON.read(head) { json in
             guard json["alg"]?.equals("ES256") == true, let id = json["kid"]?.string else { return nil }
             return keys[id]
         }
     }
 
     private func issuedAt(_ claims: [UInt8], by team: String) -> Int64? {
-        JSONText.read(claims) { json in
+        TokenJSON.read(claims) { json in
             guard json["iss"]?.equals(team) == true, let value = json["iat"] else { return nil }
             let number = value.int64 ?? (isLenient ? value.string.flatMap { Int64($0) } : nil)
             // A larger number is a time in milliseconds, or too far in the future.
@@ -74,8 +74,8 @@ struct TokenReader {
     }
 }
 
-/// Reads a JSON object from a token; nil if it cannot be read.
-private enum JSONText {
+private enum TokenJSON {
+    /// Parses a part of a token and passes it to `body`. Nil if the part is not JSON, or if `body` returns nil.
     static func read<Value>(_ text: [UInt8], _ body: (JSONValue) -> Value?) -> Value? {
         var parser = JSONParser()
         return text.withUnsafeBytes { bytes in

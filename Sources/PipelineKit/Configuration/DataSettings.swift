@@ -2,7 +2,7 @@ import EventLog
 
 /// The data folder of a pipeline file: `data: PATH`, or `data: {path: PATH, mode: "0750"}`.
 struct DataSettings: PluginSettings {
-    /// The path that the file gives; nil if the file gives no path.
+    /// Nil if `data` is a mapping without `path`. The default path then applies.
     private let pathInFile: String?
     let mode: DataMode
     private(set) var path = ""

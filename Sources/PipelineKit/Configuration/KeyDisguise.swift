@@ -1,5 +1,5 @@
-/// YAML text in which repeated keys are disguised: the first letter of each is replaced by a character that occurs
-/// nowhere else in the text.
+/// YAML text in which repeated keys are disguised: the first character of each is replaced by a character that
+/// occurs nowhere else in the text.
 struct KeyDisguise {
     private var scalars: String.UnicodeScalarView
     private var originals: [Unicode.Scalar] = []
@@ -12,8 +12,8 @@ struct KeyDisguise {
     var text: String { String(scalars) }
     var count: Int { originals.count }
 
-    /// - Returns: False if there is no letter to replace at the place, for example because the key begins with an
-    ///   escape.
+    /// - Returns: False if the key at the place has no first character that could be replaced, for example because the
+    ///   key begins with an escape.
     mutating func hide(at place: Place) -> Bool {
         guard var index = scalars.index(of: place).map(skipProperties) else { return false }
         guard index < scalars.endIndex else { return false }

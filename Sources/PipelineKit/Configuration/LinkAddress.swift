@@ -2,8 +2,8 @@ import Glibc
 
 /// Recognises hosts that only programs on this machine can reach.
 package enum Loopback {
-    /// - Parameter host: `localhost`, an address (IPv6 with or without brackets), or `lo`, ZeroMQ's name of the
-    ///   loopback interface. Any other name gives false, since it could resolve to any address.
+    /// - Parameter host: `localhost`, an address (IPv6 with or without brackets), or `lo`, Linux's name of the loopback
+    ///   interface, which ZeroMQ accepts. Any other name gives false, since it could resolve to any address.
     package static func contains(_ host: some StringProtocol) -> Bool {
         if ["localhost", "lo", "::1", "[::1]"].contains(String(host)) { return true }
         var address = in_addr()
@@ -12,7 +12,7 @@ package enum Loopback {
     }
 }
 
-/// Checks the addresses that links are bound to: `tcp://HOST:PORT`, `ipc://PATH`, `inproc://NAME`.
+/// Checks the addresses of links and doors: `tcp://HOST:PORT`, `ipc://PATH`, `inproc://NAME`.
 enum LinkAddress {
     // unix(7): sun_path has 108 bytes, the last of them a NUL.
     static let pathBytesMax = 107
@@ -39,7 +39,7 @@ enum LinkAddress {
         guard count <= pathBytesMax else {
             throw Complaint(
                 "the socket's path \(path) has \(count) bytes, but the system allows only \(pathBytesMax)",
-                hint: "choose a shorter data folder, or bind tcp://HOST:PORT")
+                hint: "choose a shorter path or data folder, or write tcp://HOST:PORT")
         }
         return "ipc://\(path)"
     }

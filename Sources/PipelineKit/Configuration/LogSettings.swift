@@ -6,7 +6,7 @@ package struct LogSettings: PluginSettings, Equatable {
     package let sync: SyncPolicy
     /// A segment is closed before it grows beyond this size. A larger batch gets a segment of its own.
     package let segmentBytes: Int
-    /// How many bytes of input there are between two snapshots; nil for no snapshots.
+    /// A snapshot is taken after at least this many bytes of input, and at a clean stop; nil for no snapshots.
     package let snapshotBytes: Int?
     /// When old segments of the logs are removed; by default never.
     package let retention: RetentionSettings

@@ -61,9 +61,9 @@ struct PipelineDraft {
         entries.append(Entry(name: name, reader: reader, common: common))
     }
 
-    /// Checks the rules between stages and returns the pipeline.
+    /// Checks the rules between stages, calls `check` for the stages, and returns the pipeline.
     ///
-    /// - Throws: All mistakes in the file.
+    /// - Throws: All mistakes that this draft and `check` have found.
     mutating func pipeline(
         _ registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void
     ) throws(PipelineFileError) -> PipelineFile {
@@ -119,8 +119,8 @@ extension PipelineDraft {
         }
     }
 
-    /// A stage of a registered kind must read the log that it handles. A program may write any events, so its readers
-    /// are not checked.
+    /// A stage that is not a program must read the log that its kind handles. A program may read and write any events,
+    /// so neither a program nor the stages that read from it are checked.
     private mutating func checkLinks(_ stages: [PipelineStage], _ registry: Registry) {
         for stage in stages where stage.command.isEmpty {
             guard let upstream = stages.first(where: { $0.name == stage.from }), upstream.command.isEmpty,
@@ -163,7 +163,8 @@ extension PipelineDraft {
         }
     }
 
-    /// The cycle that begins at `name`: the stages upstream of it until `name` comes again. Nil if there is no cycle.
+    /// The cycle that `name` is in: `name`, then the stages upstream of it until `name` comes again. Nil if `name` is
+    /// in no cycle.
     private func cycle(from name: String, _ upstream: [String: String?]) -> [String]? {
         var way = [name]
         while let next = upstream[way[way.count - 1]] ?? nil {
@@ -187,7 +188,8 @@ extension PipelineDraft {
         }
     }
 
-    /// The gateway reads the source's log under its own name.
+    /// If the pipeline has a gateway, no stage may have the name ``PipelineFile/gatewayName``, because the gateway
+    /// reads the source's log under this name.
     private mutating func checkGateway() {
         guard header?.api != nil, let entry = entries.first(where: { $0.name == PipelineFile.gatewayName }) else {
             return

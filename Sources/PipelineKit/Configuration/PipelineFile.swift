@@ -2,8 +2,8 @@ import EventLog
 
 /// A pipeline: its stages, how they are linked, and where their logs are.
 ///
-/// Reading a file checks everything that can be checked without starting anything, except the stages' own settings. A
-/// stage's type checks its own settings when it decodes them.
+/// Reading a file checks the settings of the pipeline as a whole, the keys that all stages have, and the rules between
+/// stages. Each stage's type checks the stage's own settings when it decodes them.
 package struct PipelineFile: Sendable {
     /// The pipeline's name.
     package let name: String
@@ -31,12 +31,14 @@ package struct PipelineFile: Sendable {
         return source
     }
 
-    /// Reads and checks a file. Relative paths in the file become absolute.
+    /// Reads and checks a file. Relative paths in the file are resolved against its folder, except the program and the
+    /// arguments of a `command`.
     ///
     /// - Parameters:
     ///   - registry: The known stages. A stage's kind determines the default name of its log.
     ///   - check: Further rules for a stage. The errors that it throws are reported together with the file's own.
-    /// - Throws: All mistakes in the file.
+    /// - Throws: All mistakes that these checks and `check` find. One error if the file cannot be read or is not valid
+    ///   YAML.
     package static func load(
         path: String, registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
     ) throws(PipelineFileError) -> PipelineFile {
@@ -85,7 +87,8 @@ extension PipelineFile {
     /// The name under which the gateway reads the source's log.
     package static let gatewayName = "api"
 
-    /// The names of the readers of the log of `stage`: its downstream stages, and for the source also the gateway.
+    /// The names of the pipeline's own readers of the log of `stage`: its downstream stages, and for the source also
+    /// the gateway, if the pipeline has one.
     package func consumers(of stage: PipelineStage) -> [String] {
         downstream(of: stage).map(\.name) + (api != nil && stage.from == nil ? [PipelineFile.gatewayName] : [])
     }

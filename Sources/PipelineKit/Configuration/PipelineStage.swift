@@ -4,19 +4,21 @@ import Events
 package struct PipelineStage: Sendable {
     /// Letters a-z, digits and hyphens; unique in its file.
     package let name: String
-    /// The kind under which the stage is registered. It is the stage's name, unless `stage:` gives another.
+    /// The kind of the stage. It is the stage's name, unless `stage:` gives another. A program's kind need not be
+    /// registered.
     package let kind: String
     /// The upstream stage; nil for the source.
     package let from: String?
     /// The address to which the stage's consumers connect.
     package internal(set) var bind: String
-    /// Which of Belfry's logs the stage writes; nil if it writes another log.
+    /// Which of Belfry's logs the registered stage of this ``kind`` writes; nil if that stage writes another log, or
+    /// the kind is not registered. A program may have a registered kind and still write other events.
     package let writes: LogKind?
     /// The name of the stage's log, and of the log's folder.
     package let logName: String
-    /// The program of the stage and its arguments; empty for a stage of a registered kind.
+    /// The program of the stage and its arguments; empty if the stage is not a program.
     package let command: [String]
-    /// The folder in which the program starts; nil for the host's folder.
+    /// The folder in which the program starts; nil for the folder in which the host runs.
     package let directory: String?
     /// The keys of the stage's links; nil if the links are not encrypted.
     package internal(set) var curve: CurveSettings?

@@ -32,7 +32,8 @@ public struct PluginChoice: Sendable {
 }
 
 extension SettingsReader {
-    /// A plugin by name, or a mapping with its name under `use` and its settings.
+    /// A plugin: its name, or a mapping with its settings and, under `use`, its name. If the key is missing, the
+    /// default plugin without settings.
     public mutating func plugin(_ key: String, default standard: String) throws(SettingsError) -> PluginChoice {
         let path = path(to: key)
         note(key, "name, or mapping with `use`", default: standard)

@@ -1,5 +1,5 @@
-/// When old segments of a pipeline's logs are removed. Segments are removed whole, the oldest first, and only if no
-/// stage of the pipeline needs them.
+/// When old segments of a pipeline's logs are removed. Segments are removed whole, the oldest first, and only if
+/// neither the log's own stage nor a consumer needs them. The newest segment of a log always stays.
 package struct RetentionSettings: PluginSettings, Equatable {
     /// A segment is removed when all its events are older than this; nil for no limit.
     package let age: Duration?
@@ -15,7 +15,8 @@ package struct RetentionSettings: PluginSettings, Equatable {
     static let durationRange = Duration.seconds(1)...Duration.seconds(36_500 * 86_400)
     static let bytesRange = 64 << 10...1 << 50
 
-    /// If all three are nil, nothing is removed. Dead letters are kept for 30 days by default.
+    /// If all three are nil, nothing is removed. Otherwise, if `deadLetters` is nil, dead letters are kept for 30 days,
+    /// or for `age` if that is longer.
     package init(age: Duration? = nil, bytes: Int? = nil, deadLetters: Duration? = nil) {
         self.age = age
         self.bytes = bytes

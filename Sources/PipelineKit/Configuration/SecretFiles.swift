@@ -1,7 +1,8 @@
-/// Finds secrets whose files this process cannot use. Environment variables and credentials are not checked: only the
-/// process that uses them has them.
+/// Finds secrets of stages whose files this process cannot use. Environment variables and credentials are not checked:
+/// only the process that uses them has them. The gateway's settings (`api`) are not checked here either.
 extension PipelineFile {
-    /// The errors about secret files that a start by this user on this machine would report, in the order of the file.
+    /// The errors that the stages would report about secret files if this user started them on this machine, sorted by
+    /// their places in the pipeline file.
     package func secretFileErrors() -> [SettingsError] {
         stagesInOrder.flatMap { $0.settings.secretFileErrors(isProgram: !$0.command.isEmpty) }
             .sorted { ($0.line, $0.column) < ($1.line, $1.column) }

@@ -31,7 +31,7 @@ extension SettingsNode {
     ) -> [(path: String, place: Place)] {
         switch content {
         case .nothing: []
-        case .scalar(let text, _): isUnderKey && SettingsNode.isSecret(text) ? [(path, place)] : []
+        case .scalar(let text, _): isUnderKey && SettingsNode.mayBeSecret(text) ? [(path, place)] : []
         case .list(let items): items.flatMap { $0.secretsInClear(under: keys, isUnderKey: isUnderKey, path) }
         case .mapping(let entries):
             namesSecret
@@ -53,7 +53,7 @@ extension SettingsNode {
         switch content {
         case .nothing: break
         case .scalar(let text, _):
-            guard isUnderKey, SettingsNode.isSecret(text) else { break }
+            guard isUnderKey, SettingsNode.mayBeSecret(text) else { break }
             (node.isSecret, node.seal) = (true, seal(text) ?? node.seal)
         case .list(let items):
             node.content = .list(items.map { $0.markingSecrets(under: keys, isUnderKey: isUnderKey, seal) })
@@ -76,7 +76,7 @@ extension SettingsNode {
     }
 
     /// Whether a text may be a secret. Only a URL without user, password and query is surely no secret.
-    private static func isSecret(_ text: String) -> Bool {
+    private static func mayBeSecret(_ text: String) -> Bool {
         guard let address = URLComponents(string: text), address.host?.isEmpty == false else { return true }
         return address.user != nil || address.password != nil || address.query != nil
     }

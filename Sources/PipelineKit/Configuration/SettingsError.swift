@@ -6,8 +6,8 @@ public struct SettingsError: Error, Hashable, Sendable {
     public var line: Int
     /// Counted from 1, in Unicode scalars; 0 for a mistake of the whole file.
     public var column: Int
-    /// The path of the setting, such as `stages.coalesce.window`; empty for invalid YAML and for a mistake of the whole
-    /// file.
+    /// The path of the setting, such as `stages.coalesce.window`; empty if the mistake is not in one setting, as with
+    /// invalid YAML.
     public var keyPath: String
     /// What is wrong.
     public var reason: String

@@ -25,7 +25,7 @@ struct SettingsNode: Sendable {
     let place: Place
     /// The ``Seal`` of the secret or file that this value contains or names; nil if it has no seal.
     var seal: String?
-    /// Whether the value is a secret in clear, which records of the settings leave out.
+    /// Whether the value is a secret in clear. The recorded settings leave such a value out.
     var isSecret = false
 }
 

@@ -8,7 +8,7 @@ package final class SettingsNotes: Sendable {
         package let path: String
         package fileprivate(set) var kind = ""
         package fileprivate(set) var range = ""
-        /// The default as it would be in a pipeline file; empty without a default.
+        /// The default as it would be in a pipeline file; empty if no default was noted. Not every default is noted.
         package fileprivate(set) var standard = ""
         package fileprivate(set) var isRequired = false
     }

@@ -41,8 +41,8 @@ extension SettingsReader {
         }
     }
 
-    /// Reads settings from a text without a pipeline. Errors name the text `file`. Relative paths are resolved against
-    /// `folder`, or against the file's folder if `folder` is nil.
+    /// Reads settings from a text that is not a whole pipeline file. Errors use `file` as the name of the text.
+    /// Relative paths are resolved against `folder`, or against the folder of `file` if `folder` is nil.
     public init(text: String, file: String, folder: String? = nil) throws(PipelineFileError) {
         var errors: [SettingsError] = []
         let reader = try SettingsReader(text: text, file: file, folder: folder, errors: &errors)

@@ -2,13 +2,14 @@ import JSON
 
 /// Records settings as JSON beside a log, so that the log can be replayed after the pipeline file has changed.
 extension SettingsReader {
-    /// The mapping as one JSON object, with or without seals. The order of the keys makes no difference.
+    /// The mapping as one JSON object, with or without seals. The keys are sorted, so their order in the pipeline file
+    /// makes no difference.
     ///
-    /// - Parameter left: Keys of this mapping that are left out.
-    package func record(without left: Set<String> = [], hasSeals: Bool = true) -> String {
-        if !hasSeals { return unsealed.record(without: left) }
+    /// - Parameter omitted: Keys of this mapping that are left out.
+    package func record(without omitted: Set<String> = [], hasSeals: Bool = true) -> String {
+        if !hasSeals { return unsealed.record(without: omitted) }
         var buffer = ByteBuffer()
-        SettingsReader.write(nodes.filter { !left.contains($0.key) }, to: &buffer)
+        SettingsReader.write(nodes.filter { !omitted.contains($0.key) }, to: &buffer)
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 

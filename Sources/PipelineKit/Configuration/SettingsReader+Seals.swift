@@ -2,7 +2,8 @@
 /// settings still have the same path or name.
 extension SettingsReader {
     /// A copy of the settings with a seal on every secret, and on every file at these keys. A secret or file gets no
-    /// seal if this process cannot read it, or can read it only once, as from a pipe.
+    /// seal if this process cannot read it, if it can be read only once, as from a pipe, or if it is too large. A
+    /// secret from an empty file, environment variable or credential gets no seal either.
     func sealed(files keys: Set<String>, secrets secretKeys: Set<String> = []) -> SettingsReader {
         with(nodes.map { $0.with(sealed($0.value, under: $0.key, keys)) })
             .markingSecrets(under: secretKeys) { Seal.of($0.utf8) }
@@ -52,7 +53,7 @@ extension SettingsReader {
     }
 
     /// A copy of the settings, in which each value that equals the value of the same key in `other` gets the seals of
-    /// that value.
+    /// that value. A record leaves out the text of a marked secret in clear, so two such secrets always count as equal.
     package func sealed(like other: SettingsReader) -> SettingsReader {
         with(Self.sealed(nodes, like: other.nodes))
     }

@@ -6,25 +6,25 @@ public protocol PluginSettings: Sendable {
     /// Reads every key that the plugin knows. The caller refuses all other keys.
     init(from settings: inout SettingsReader) throws(SettingsError)
 
-    /// The settings whose defaults have changed.
+    /// The settings whose defaults have changed. Used only for stages.
     static var changedDefaults: [ChangedDefault] { get }
 
     /// Keys, at any depth, whose values are paths of files such as certificates. A change of such a file counts as a
-    /// change of the settings.
+    /// change of the settings. Only the keys that transports name are used.
     static var fileKeys: Set<String> { get }
 
     /// Keys, at any depth, at or below which strings may be secrets. If the pipeline file contains such a string,
     /// `belfry validate` warns, and a record of the settings contains at most the string's seal. A URL without a user,
-    /// a password and a query is not a secret.
+    /// a password and a query is not a secret. Only the keys that transports name are used.
     static var secretKeys: Set<String> { get }
 
-    /// The certificates that have expired or will expire soon.
+    /// The certificates that have expired or will expire soon. Used only for transports and the gateway.
     func endingCertificates(at now: Instant) -> [EndingCertificate]
 
     /// Checks the secrets that this process can read, such as whether a key file contains a key. Called when a pipeline
-    /// file is checked, never when a stage runs.
+    /// file is checked, never when a stage runs. Called only for transports and the gateway.
     ///
-    /// - Returns: The errors that a stage would report when it starts; they show no secret.
+    /// - Returns: The errors that a stage or the gateway would report when it starts; they show no secret.
     func secretErrors() -> [any Error]
 }
 
@@ -36,11 +36,11 @@ extension PluginSettings {
     public func secretErrors() -> [any Error] { [] }
 }
 
-/// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and ``finish()``
-/// refuses every unknown key.
+/// Reads one mapping of a pipeline file, strictly: a value of the wrong type or outside of its range is an error, and
+/// ``finish()`` refuses every unknown key.
 ///
-/// A missing key has its default. A key without a value is an empty mapping where a mapping is expected, and an error
-/// elsewhere.
+/// A missing key gets its default, or is an error if the key is required. A key without a value is an empty mapping
+/// where a mapping is expected, and an error elsewhere.
 public struct SettingsReader: Sendable {
     let file: String
     /// The folder against which relative paths are resolved.
@@ -69,7 +69,7 @@ public struct SettingsReader: Sendable {
     /// All keys, in the order of the file.
     public var keys: [String] { order }
 
-    /// The keys that a plugin reads, including keys that it shares with other plugins.
+    /// The keys that a plugin reads, and the keys that this reader knew before, such as the keys that all stages have.
     package func keys<Settings: PluginSettings>(of type: Settings.Type) throws(SettingsError) -> [String] {
         var reader = self
         _ = try Settings(from: &reader)

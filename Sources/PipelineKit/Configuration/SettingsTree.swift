@@ -3,7 +3,7 @@ import Yams
 /// Converts the parser's nodes, follows aliases, and collects mistakes.
 struct SettingsTree {
     let file: String
-    /// Restores the first letters of repeated keys, which were replaced because the parser refuses repeated keys.
+    /// Restores the first characters of repeated keys, which were replaced because the parser refuses repeated keys.
     let disguise: KeyDisguise
     private(set) var errors: [SettingsError] = []
     /// The key paths of values that could not be read. Their absence is not reported again.

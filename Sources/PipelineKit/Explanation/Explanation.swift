@@ -3,7 +3,7 @@ import JSON
 
 /// One reason why a change did or did not lead to a push: a code for programs and a sentence for people.
 public struct Explanation: Sendable, Hashable {
-    /// The kind of the stage that gives the reason.
+    /// The kind of the stage that the reason is about.
     public var stage: String
     /// The reason's code. Unlike ``text``, it does not change between versions.
     public var code: ExplanationCode

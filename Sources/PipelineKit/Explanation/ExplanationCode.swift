@@ -131,7 +131,7 @@ extension ExplanationCode {
         case .transportFailed: "The transport refused the push or could not pass it on."
         case .transportUnregistered: "The provider says that the device's token is no longer valid."
         case .deviceRetired: "The device was removed from the registry, because its token was no longer valid."
-        case .appStopped: "The provider rejects every push of the app, so its pushes wait until one is accepted."
+        case .appStopped: "The provider rejects every push of the app, so its pushes wait; now and then one is tried."
         case .pushWaiting: "The push waits for another attempt."
         case .pushExpired: "The push's `apns-expiration` passed before the transport accepted the push."
         case .pushSuperseded: "A newer push with the same collapse ID came for the device while this one waited."

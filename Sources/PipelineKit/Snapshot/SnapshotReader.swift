@@ -88,8 +88,8 @@ public struct SnapshotReader: ~Escapable {
         try flag() ? try body(&self) : nil
     }
 
-    /// Reads a number of elements. The number is an error if the remaining bytes cannot contain so many elements. So it
-    /// is safe to reserve memory for the elements.
+    /// Reads how many elements follow. The count is an error if the remaining bytes cannot contain so many elements. So
+    /// it is safe to reserve memory for the elements.
     ///
     /// - Parameter bytesEach: The smallest size of an element.
     public mutating func count(bytesEach: Int = 1) throws(SnapshotError) -> Int {
@@ -104,7 +104,7 @@ public struct SnapshotReader: ~Escapable {
     /// An error at the reader's position, for a stage that has read an impossible value.
     public func error(_ reason: String) -> SnapshotError { SnapshotError(reason, at: offset) }
 
-    /// Reads a number of elements, then each element.
+    /// Reads how many elements follow, then calls `body` to read each of them.
     public mutating func forEach(
         _ body: (inout SnapshotReader) throws(SnapshotError) -> Void
     ) throws(SnapshotError) {

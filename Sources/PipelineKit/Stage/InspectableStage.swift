@@ -3,8 +3,8 @@ import Time
 
 /// A stage that shows its state and explains what it would do with an event.
 public protocol InspectableStage: StageCore {
-    /// The name, in `belfry state`, of what ``writeState(into:)`` writes, such as `subscriptions`. Nil if the stage
-    /// shows no state.
+    /// The name, in `belfry state`, of what ``writeState(into:)`` writes, such as `subscriptions`. Nil if it writes
+    /// nothing.
     static var stateName: String? { get }
 
     /// Writes the most important part of the state, one JSON object a line, always in the same order.

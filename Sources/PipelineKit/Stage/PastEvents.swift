@@ -19,8 +19,8 @@ package final class PastInMemory: PastEvents {
 
     /// Keeps the lines of an outbox.
     ///
-    /// - Parameter count: The number of events that were written before the outbox's. Lines that were kept already do
-    ///   not change.
+    /// - Parameter count: The number of events that were written before the events of the outbox. Lines that were kept
+    ///   already do not change.
     package func keep(_ outbox: borrowing Outbox, after count: Int) {
         let new = outbox.lines.split(separator: UInt8(ascii: "\n")).map(Array.init)
         lines.withLock { lines in

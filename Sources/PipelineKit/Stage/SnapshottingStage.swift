@@ -1,7 +1,7 @@
 /// A stage whose state is saved now and then, so that after a restart the stage does not need its whole input again.
 public protocol SnapshottingStage: StageCore {
     /// The version of the snapshot's format. Raise it with every change, so that older snapshots are ignored. If nil,
-    /// the stage takes no snapshots and is rebuilt from its whole input.
+    /// the stage takes no snapshots and is rebuilt from its whole input or, if it is a source, from its whole log.
     static var snapshotVersion: Int? { get }
 
     /// Writes everything that the stage's further outputs depend on, except its settings and context. The same state

@@ -16,16 +16,18 @@ public protocol Stage: PartwiseStage, RecallingStage, TransportingStage, Snapsho
 public protocol StageCore: SendableMetatype {
     associatedtype Settings: PluginSettings
 
-    /// The stage's name in pipeline files.
+    /// The name of this kind of stage in pipeline files.
     static var kind: String { get }
 
     /// Which of Belfry's logs has the events that the stage handles. A pipeline file in which the stage reads another
     /// of these logs is refused. If nil, the stage can read any log.
     static var reads: LogKind? { get }
 
-    /// Which of Belfry's logs the stage writes. The log has this name, unless the pipeline file gives another name.
-    /// Tools find the stage by this property. If nil, the stage writes another log, which has the stage's name in the
-    /// pipeline file.
+    /// Which of Belfry's logs the stage writes. Tools find the stage by this property. If nil, the stage writes another
+    /// log.
+    ///
+    /// The log has the name of this value or, if nil, the stage's name in the pipeline file, unless the pipeline file
+    /// gives the log another name.
     static var writes: LogKind? { get }
 
     /// Whether producers feed the stage through its door, instead of another stage's log.
@@ -42,7 +44,8 @@ public protocol StageCore: SendableMetatype {
     /// stops a stage.
     ///
     /// A stage that traps ends its process. After three such crashes in a row on one event, the host sets the event
-    /// aside as a dead letter. The stage never gets the event again, not even in a replay.
+    /// aside as a dead letter. The stage never gets the event again, not even in a replay. The host of a source sets no
+    /// event aside.
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox)
 
     /// Called when `now` has reached ``deadline``. The stage must do everything that is due; afterwards the deadline
@@ -51,12 +54,12 @@ public protocol StageCore: SendableMetatype {
     /// A stage that asks for wakes without end is stopped with a ``StageFault`` (exit status 70), by its host and by a
     /// replay alike:
     ///
-    /// - after ``StageFault/wakesMax`` wakes in a row, within a second of the stage's time, each without an output or
-    ///   with a next deadline that is not later than `now`;
+    /// - after ``StageFault/wakesUntilFault`` wakes in a row, within a second of the stage's time, each without an
+    ///   output or with a next deadline that is not later than `now`;
     /// - after one wake in several parts (``PartwiseStage/isUnfinished``) with a next deadline that is not later than
     ///   `now`;
-    /// - in `belfry run`, at the end of all input: after ``StageFault/wakesMax`` wakes in a row, within any span of the
-    ///   stage's time, each without an output or with a next deadline that is not later than `now`.
+    /// - in `belfry run`, at the end of all input: after ``StageFault/wakesUntilFault`` wakes in a row, within any span
+    ///   of the stage's time, each without an output or with a next deadline that is not later than `now`.
     mutating func wake(at now: Instant, into out: inout Outbox)
 }
 
@@ -95,12 +98,13 @@ public struct StageContext: Sendable {
 
 /// One event as a stage receives it. The compiler refuses to keep the event, or a view of it, beyond the call.
 public struct InputEvent: ~Copyable, ~Escapable {
-    /// The event's position in its log; for a source, the producer's line number.
+    /// For a line from a producer, the producer's line number. For any other event, the position in its log: the log of
+    /// the upstream or, in ``RecallingStage/recall(_:at:)``, the stage's own log.
     public let sequence: UInt64
     /// The event, which is a JSON object.
     public let json: JSONView
-    /// The event's text as the stage gets it, without its line feed: for a source the producer's line, otherwise the
-    /// line in the upstream's log.
+    /// The event's text as the stage gets it, without its line feed: the producer's line, or the event's line in its
+    /// log.
     public let line: RawSpan
 
     /// ``json`` without the compiler's lifetime check.

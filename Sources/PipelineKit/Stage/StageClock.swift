@@ -125,7 +125,7 @@ extension StageClock {
         out.beginPart()
         let before = out.totalCount
         stage.wake(at: now, into: &out)
-        noteEndOfWake(hasWritten: out.totalCount > before)
+        notePartOfWake(hasWritten: out.totalCount > before)
     }
 
     /// Lets the stage write its next part.
@@ -133,7 +133,7 @@ extension StageClock {
         out.beginPart()
         let before = out.totalCount
         stage.proceed(at: now, into: &out)
-        noteEndOfWake(hasWritten: out.totalCount > before)
+        notePartOfWake(hasWritten: out.totalCount > before)
     }
 
     @inline(__always)
@@ -141,7 +141,7 @@ extension StageClock {
         while stage.isUnfinished { proceed(into: &out) }
     }
 
-    private mutating func noteEndOfWake(hasWritten: Bool) {
+    private mutating func notePartOfWake(hasWritten: Bool) {
         guard isInWake else { return }
         wroteInWake = wroteInWake || hasWritten
         guard !stage.isUnfinished else {
@@ -169,7 +169,7 @@ private struct FruitlessWakes {
     /// The time of the first wake that ``countInSecond`` counts. A wake a second or more later begins a new count.
     private(set) var second = Instant.epoch
 
-    var areTooMany: Bool { countInSecond >= StageFault.wakesMax }
+    var areTooMany: Bool { countInSecond >= StageFault.wakesUntilFault }
 
     @inline(__always)
     mutating func end() { count = 0 }

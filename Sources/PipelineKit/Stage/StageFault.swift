@@ -1,13 +1,12 @@
 import Time
 
-/// A stage asks to be woken again and again without effect, so its host would do nothing else. The host ends with this
-/// error.
+/// A stage asks to be woken without end, so its host would do nothing else. The host ends with this error.
 ///
 /// Wakes are counted by the stage's own time, so that a replay finds the same fault.
 public struct StageFault: Error, Hashable, Sendable {
-    /// How many such wakes in a row are a fault: within a second of the stage's time, without an event or an answer
+    /// How many wakes in a row are a fault: within a second of the stage's time, without an event or an answer
     /// between them, each without an output or with a next deadline that is not later than the wake.
-    public static let wakesMax = 100_000
+    public static let wakesUntilFault = 100_000
 
     /// The stage's name in the pipeline file, or its kind.
     public var stage: String
@@ -31,7 +30,7 @@ extension StageFault: CustomStringConvertible {
         let times = from == to ? "at \(to.rfc3339)" : "from \(from.rfc3339) to \(to.rfc3339)"
         let count = wakes == 1 ? "" : "\(wakes) times in a row "
         return """
-            stage \(stage) was woken \(count)\(times) and asks for the deadline \(next.rfc3339) again. Belfry \
+            stage \(stage) was woken \(count)\(times) and asks to be woken again at \(next.rfc3339). Belfry \
             ended the stage, because the stage would be woken without end. Fix the stage: wake(at:) must do everything \
             that is due, and leave a deadline later than `now`, or nil
             """

@@ -1,6 +1,6 @@
 import EventLog
 
-/// The CRC-32C of all lines that a producer has sent so far, each with its line feed.
+/// The CRC-32C of a producer's lines from the first one on, each with its line feed.
 ///
 /// When a producer resumes, it skips the lines that the door already has. It computes the checksum of the lines that it
 /// skips, and compares it with the door's checksum. If the two differ, its input is not the same as before.

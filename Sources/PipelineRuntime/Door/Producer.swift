@@ -8,8 +8,8 @@ import ZeroMQ
 /// sends them again after the ingest stage was restarted. Belongs to one thread.
 ///
 /// A producer's name belongs to the producer's client, that is, the name that the pipeline file gives the producer's
-/// CURVE key. If the producer has no key, the name belongs to its secret. Only a producer with the same client or
-/// secret can use the name again.
+/// CURVE key. If the producer has no key, or only the key of a stage, the name belongs to its secret. Only a producer
+/// with the same client or secret can use the name again.
 package final class Producer {
     /// The door's answer to some lines.
     package struct Answer: Sendable, Hashable {
@@ -127,6 +127,9 @@ package final class Producer {
 
     /// Asks the door how many of this producer's lines the door has, and returns this number. Throws ``LinkError`` if
     /// no door answers in time, or if the door refuses the connection or the name.
+    ///
+    /// Once the door has answered, a further call does not ask again. It returns the number of the last line that this
+    /// producer was given to send.
     package func greet(timeout: Duration) throws -> UInt64 {
         _ = try greet(timeout: timeout) { true }
         return next - 1
@@ -163,8 +166,11 @@ package final class Producer {
         try flush()
     }
 
-    /// Moves the pipeline's virtual time; only for a pipeline in virtual time. The door sends `mark` back, see
-    /// ``timeMark``, and each stage passes it on after all earlier work.
+    /// Moves the pipeline's virtual time; only for a pipeline in virtual time.
+    ///
+    /// - Parameter mark: A number that the caller chooses, greater than in earlier calls. The door sends it back: see
+    ///   ``timeMark``. Each stage passes it on when the stage has done all earlier work, so the mark shows how far the
+    ///   pipeline has come.
     package func moveTime(to now: Instant, mark: UInt64) throws {
         let frame = LinkFrame.time(after: 0, now: now, mark: mark)
         _ = try socket.send([frame], wait: true)

@@ -4,19 +4,20 @@ import EventLog
 ///
 /// In the log's cursor a producer has two entries: `at OWNER NAME` for its last line's number, and `sum OWNER NAME` for
 /// its lines (see ``LineRecord``). Earlier versions wrote one entry, `NAME`, without an owner and without a record of
-/// lines. The next producer that uses such a name becomes its owner.
+/// lines. The next producer that uses such a name becomes its owner. Such a name never gets a `sum` entry.
 ///
 /// A passing name begins with ``passingMark``: its producer does not come back. All other names are lasting.
 ///
 /// Any client may use any number of names, so the door keeps a limited number of them. To make room, it forgets names
-/// without an accepted line, passing names, and names from earlier versions. It never forgets a lasting name with an
-/// accepted line.
+/// without an accepted line, passing names, and names that no producer has used since an earlier version. It never
+/// forgets any other name.
 struct ProducerPositions {
     /// The most names that the door keeps. If each has the maximum length, their entries fill a cursor.
     static let namesMax = 2_112
     /// The most names with accepted lines. The remaining places are for names without any accepted line.
     static let acceptedMax = 2_080
-    /// The most lasting names with accepted lines. The remaining places are for passing names.
+    /// While this many lasting names have accepted lines, no new lasting name is accepted. The remaining places are for
+    /// passing names. A name from an earlier version counts here only after it is used again, and is always accepted.
     static let lastingMax = 2_048
     /// The beginning of a passing name, whose producer does not come back.
     static let passingMark = "~"

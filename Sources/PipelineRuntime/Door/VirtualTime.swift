@@ -5,7 +5,8 @@ import Time
 
 /// The time of a pipeline in virtual time comes from its input.
 package enum VirtualTime {
-    /// The time of a line. A line without `time` has the time of the line before, `now`. Nil if the line is rejected.
+    /// The time of a line. A line without `time` has the time that the stage has reached, `now`. Nil if the line is
+    /// rejected.
     package static func of(_ event: borrowing InputEvent, after now: Instant, into out: inout Outbox) -> Instant? {
         guard let text = event.value[.time] else { return now }
         guard let time = text.string.flatMap({ Instant(rfc3339: $0) }) else {

@@ -34,7 +34,7 @@ package final class ClientSocket: MessageSocket {
     private static let pause = Duration.milliseconds(500)
     /// After this many closed connections in a row, the refusal says that the other side has another key. A smaller
     /// number proves nothing, because a process that starts or ends also closes connections.
-    private static let hangUpsMax = 3
+    private static let reportedHangUps = 3
 
     private let socket: ZMQSocket
     private let monitor: ZMQMonitor
@@ -99,7 +99,7 @@ package final class ClientSocket: MessageSocket {
             refuse(keys == nil ? .keyRequired : .serverHasNoKeys, at: time)
         } else if let keys {
             hangUps += 1
-            if hangUps >= ClientSocket.hangUpsMax { refusal = .otherServerKey(keys.servers.map(\.z85)) }
+            if hangUps >= ClientSocket.reportedHangUps { refusal = .otherServerKey(keys.servers.map(\.z85)) }
             guard keys.servers.count > 1 else { return }
             serverKeyIndex = (serverKeyIndex + 1) % keys.servers.count
             redialAt = time

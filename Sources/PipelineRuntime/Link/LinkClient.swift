@@ -10,14 +10,15 @@ package final class LinkClient {
     package enum Arrival {
         case welcome(log: String, identity: LogIdentity, last: UInt64)
         case batch(first: UInt64, count: Int, now: Instant, lines: UnsafeRawBufferPointer)
+        /// In virtual time: no later event has a time before `now`. For `mark` see ``Producer/moveTime(to:mark:)``.
         case time(now: Instant, mark: UInt64)
     }
 
     package static let creditDefault = 8 << 20
-    /// A consumer sends a message at least this often. An upstream that was restarted answers with the error
-    /// `link.unknown_peer`; then the consumer opens the link again.
+    /// If a consumer has sent no message for this long, the next ``tick(at:)`` sends one. An upstream that was
+    /// restarted answers it with the error `link.unknown_peer`; then the consumer opens the link again.
     package static let heartbeat = Duration.milliseconds(200)
-    /// How often a consumer without a connection tries to open the link.
+    /// How often a consumer sends `open` until the upstream answers with `welcome`.
     private static let openInterval = Duration.milliseconds(20)
 
     package let socket: any MessageSocket
@@ -108,7 +109,11 @@ package final class LinkClient {
         try open()
     }
 
-    /// The next message; nil if no message has arrived. Throws ``LinkError`` if the upstream refuses the link.
+    /// The next message; nil if no message is left. Skips malformed messages, and messages that answer an earlier
+    /// `open`.
+    ///
+    /// - Throws: ``LinkError`` if the upstream answers with an error other than `link.unknown_peer`. After
+    ///   `link.unknown_peer`, the client opens the link again. ``ZMQError`` if the socket fails.
     ///
     /// The message's pointers are valid until the next call. The compiler cannot check this for a class.
     package func receive() throws -> Arrival? {
@@ -146,7 +151,8 @@ package final class LinkClient {
             refusedFrames += 1
             return nil
         }
-        // A batch before the welcome belongs to an earlier opening. A batch out of order means that messages were lost.
+        // A batch before the welcome belongs to an earlier opening. If a batch is out of order, messages were lost, or
+        // the upstream got `open` twice and sends the batches again.
         guard isWelcomed else { return nil }
         guard first == next else {
             try openAgain()
@@ -161,9 +167,9 @@ package final class LinkClient {
         return .batch(first: first, count: Int(count), now: Instant(microseconds: now), lines: lines)
     }
 
-    /// Drops a batch whose last line is incomplete, or whose number of lines differs from the announced number. Opens
-    /// the link again only after a pause, since the next batch may be wrong too. The upstream's log still has the
-    /// events.
+    /// Drops a batch whose last line is incomplete, or whose number of lines differs from the announced number. The
+    /// link is opened again only after a pause (``openInterval``), since the next batch may be wrong too. The
+    /// upstream's log still has the events.
     private func dropBatch(withLines lines: UInt64, _ first: UInt64, _ count: UInt64) {
         refusedFrames += 1
         isWelcomed = false

@@ -1,13 +1,14 @@
 import Time
 
-/// An error that keeps a link from working, with what the operator can do.
+/// An error that keeps the connection to a link or a door from working. Most descriptions say what the operator can do.
 package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The other side speaks another version of the protocol, or refuses the request.
     case refused(endpoint: String, code: String, reason: String)
     /// The upstream's log is not the log that this stage's log was made from.
     case otherUpstream(endpoint: String, expected: LogIdentity, found: LogIdentity)
-    /// This stage's log includes events that the upstream's log no longer holds.
-    case upstreamLost(endpoint: String, log: String, taken: UInt64, holds: UInt64)
+    /// The upstream's log ends at `last`, but this stage has already handled a later event, `taken`. So the upstream
+    /// has lost events.
+    case upstreamLost(endpoint: String, log: String, taken: UInt64, last: UInt64)
     /// The other side refuses the connection.
     case connectionRefused(endpoint: String, ConnectionRefusal, purpose: String)
     /// No answer in time.
@@ -21,9 +22,9 @@ package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
             \(endpoint): the log there is \(found), but this stage's log was made from \(expected); \
             connect to the right upstream, or start with an empty log
             """
-        case .upstreamLost(let endpoint, let log, let taken, let holds):
+        case .upstreamLost(let endpoint, let log, let taken, let last):
             """
-            \(endpoint): this stage's log includes event \(taken) of '\(log)', but '\(log)' now ends at \(holds); \
+            \(endpoint): this stage's log includes event \(taken) of '\(log)', but '\(log)' now ends at \(last); \
             the upstream has lost events (a log restored from a copy, or a power cut, unless `sync` is `always`)
             """
         case .connectionRefused(let endpoint, let refusal, let purpose): "\(endpoint): \(refusal.text(purpose))"

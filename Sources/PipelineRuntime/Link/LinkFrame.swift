@@ -6,7 +6,8 @@ import Time
 /// The control frames of a link or a door: small JSON objects with a `type`.
 ///
 /// A message begins with one control frame. After `batch`, `outputs` and `produce` comes a second frame, with events as
-/// lines of a log. Unknown members of a control frame are ignored, so that later versions can add some.
+/// lines of a log; `outputs` without events may leave it out. Unknown members of a control frame are ignored, so that
+/// later versions can add some.
 package enum LinkFrame {
     /// The version in `open` and `hello`; any other version is refused with `link.version`.
     package static let version = 1
@@ -31,7 +32,9 @@ package enum LinkFrame {
 
     package static func close() -> [UInt8] { frame("close") }
 
-    /// - Parameter checksum: The checksum of a producer's lines up to `after`: see ``LineChecksum``.
+    /// - Parameters:
+    ///   - checksum: The checksum of a producer's lines up to `after`: see ``LineChecksum``.
+    ///   - refused: How many of these lines were refused.
     package static func welcome(
         log: String, identity: LogIdentity, last: UInt64, after: UInt64?, first: UInt64 = 1, checksum: UInt32? = nil,
         refused: UInt64? = nil

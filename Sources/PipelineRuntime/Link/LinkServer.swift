@@ -21,8 +21,8 @@ package final class LinkServer {
     /// Set by the host: the answer to `health`.
     package var health: (_ forgetsPauses: Bool) -> [UInt8] = { _ in [] }
 
-    /// The least credit that a consumer may open the link with, in bytes of events. With less credit, the largest event
-    /// could never be sent.
+    /// The least credit that a consumer may open the link with, in bytes of events: twice the size of the largest
+    /// event. An event is sent only to a consumer whose credit covers it.
     package static let creditMin = 4 << 20
     /// The most credit of a consumer. It is more than any consumer can use, and so small that sums of grants cannot
     /// overflow.
@@ -120,7 +120,8 @@ package final class LinkServer {
     package func promise(now: Instant, mark: UInt64) { promise = Promise(now: now, mark: mark) }
 
     /// Sends lagging consumers as much as their credit and the turn's limit allow, and sends the promise of virtual
-    /// time to consumers that have all events. Returns whether a consumer is ready for more at once.
+    /// time to consumers that have all events. Returns whether a consumer has reached the turn's limit, so that
+    /// more may be sent at once.
     package func sendToConsumers() throws -> Bool {
         var isBusy = false
         for peer in Array(consumers.keys) {
@@ -159,8 +160,8 @@ package final class LinkServer {
         return false
     }
 
-    /// Sends as many whole lines of the pending batch as the credit allows. Returns the size of the lines; nil if no
-    /// line was sent.
+    /// Sends as many whole lines of the pending batch as the credit allows. Returns the size of the lines; nil if there
+    /// is no pending batch, or the credit does not cover its next line.
     private func sendPending(to peer: [UInt8]) throws -> Int? {
         guard let consumer = consumers[peer], let pending = consumer.pending else { return nil }
         return try pending.lines.withUnsafeBytes { bytes in

@@ -10,8 +10,8 @@ package protocol MessageSocket: AnyObject {
     func receive(into message: ZMQMultipart, wait: Bool) throws(ZMQError) -> ZMQReceiveResult
     func close()
 
-    /// Connects again after a failure. Must be called now and then. Returns why the other side refuses the connection,
-    /// if known.
+    /// Connects again if the other side has refused a connection. Must be called now and then. Returns why the other
+    /// side refuses the connection, if known.
     func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) -> ConnectionRefusal?
 
     func add(to poller: ZMQPoller) -> Int

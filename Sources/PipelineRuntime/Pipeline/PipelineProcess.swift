@@ -12,7 +12,7 @@ package final class PipelineProcess: Sendable {
         try self.init(file, context: surroundings.context) { _ in surroundings }
     }
 
-    /// - Parameter surroundings: The surroundings of each stage; all share `context`.
+    /// - Parameter surroundings: Returns the surroundings of a stage. Their context must be `context`.
     package init(
         _ file: PipelineFile, context: HostContext, surroundings: (PipelineStage) -> HostSurroundings
     ) throws {
@@ -24,7 +24,8 @@ package final class PipelineProcess: Sendable {
         }
     }
 
-    /// Decodes the settings of every stage and of its transports. Opens no transport.
+    /// Decodes the settings of every stage and of its transports. Opens no transport. Checks nothing for a stage that
+    /// is a program.
     package func check() throws {
         for host in hosts { try host.check() }
     }

@@ -43,8 +43,8 @@ package final class Supervisor: Sendable {
 
     static let grace = Duration.seconds(15)
 
-    /// - Parameter file: The pipeline file's text, which every stage's process gets even if the file changes later; nil
-    ///   for programs that need no pipeline file.
+    /// - Parameter file: The pipeline file's text, which every stage's process gets even if the file on disk changes
+    ///   later. ``change(to:)`` replaces the text. Nil for programs that need no pipeline file.
     package init(
         _ programs: [Program], from file: PipelineText? = nil, observer: @escaping @Sendable (Event) -> Void
     ) {
@@ -82,7 +82,7 @@ package final class Supervisor: Sendable {
         }
     }
 
-    /// Kills every stage.
+    /// Kills the process of every stage. Without an earlier ``stop()``, the processes are started again.
     package func kill() {
         for child in state.withLock({ Array($0.children.values) }) { child.signal(SIGKILL) }
     }
@@ -149,7 +149,7 @@ extension Supervisor {
         case ready
         /// The stage has reported the reason.
         case refused
-        /// The stage was not running, or ended before it answered.
+        /// The stage was not running, or ended before all stages had answered.
         case absent
     }
 

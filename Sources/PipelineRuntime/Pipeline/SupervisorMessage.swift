@@ -22,7 +22,7 @@ package enum SupervisorMessage: Hashable, Sendable {
         }
     }
 
-    /// Nil for an unknown message.
+    /// Nil for an unknown message, and for a malformed `file` message.
     init?(_ bytes: [UInt8]) {
         switch bytes.first {
         case UInt8(ascii: "f"):

@@ -27,7 +27,7 @@ package struct SupervisorSocket: Sendable {
 
     // MARK: The process that was started
 
-    /// - Returns: The next message; nil if `belfry up` has ended, or if the message is too long or unknown.
+    /// - Returns: The next message; nil if `belfry up` has ended, or if the message is too long, unknown or malformed.
     package func receiveMessage() -> SupervisorMessage? {
         guard let head = receive(MemoryLayout<UInt32>.size) else { return nil }
         let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }

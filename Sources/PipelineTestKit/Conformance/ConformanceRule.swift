@@ -28,7 +28,7 @@ extension ConformanceRule {
         .opens, .answers, .json, .repeats, .cuts, .causes, .unknown, .odd, .restarts, .frames, .gaps, .ends,
     ]
 
-    /// The rule in one sentence.
+    /// The rule in words.
     public var sentence: String {
         switch self {
         case .opens: "The program opens its link with protocol 1 and a name."
@@ -60,13 +60,13 @@ public struct ConformanceResult: Hashable, Sendable {
         case passed
         /// The observation that breaks the rule.
         case failed(String)
-        /// Why the rule could not be tested.
+        /// Why the rule does not apply, or could not be tested.
         case skipped(String)
     }
 
-    /// The rule that was tested.
+    /// The rule that the result is for.
     public var rule: ConformanceRule
-    /// Whether the rule is kept.
+    /// Whether the rule is kept or broken, or was skipped.
     public var verdict: Verdict
 
     /// Made by the checks of this module.
@@ -86,7 +86,8 @@ struct RuleNotTestable: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// Thrown when a stage's wakes do not end. Then no other rule can be tested with the stage.
+/// Thrown when a stage's wakes do not end. If this happens in the check of ``ConformanceRule/deadlines``, the rule is
+/// broken. If it happens in the check of another rule, that rule is skipped.
 struct WakesWithoutEnd: Error, CustomStringConvertible {
     let description: String
 
@@ -96,8 +97,9 @@ struct WakesWithoutEnd: Error, CustomStringConvertible {
 extension ConformanceResult {
     /// Tests a rule.
     ///
-    /// - Parameter attempt: Throws ``RuleViolation`` if the rule is broken, ``RuleNotTestable`` if it does not apply
-    ///   or cannot be tested.
+    /// - Parameter attempt: Throws ``RuleNotTestable`` if the rule does not apply or cannot be tested. Throws
+    ///   ``WakesWithoutEnd`` if the stage's wakes do not end. Throws ``RuleViolation`` or another error if the rule is
+    ///   broken.
     init(_ rule: ConformanceRule, _ attempt: () throws -> Void) {
         do {
             try attempt()

@@ -34,7 +34,8 @@ struct OutputCheck: ~Copyable {
         } ?? []
     }
 
-    /// Checks that outputs name only causes that were in the input before.
+    /// Checks that outputs name only causes that were in the input before: the sequence of an input event, or a cause
+    /// that an input event names.
     ///
     /// - Parameter outputs: Returns the outputs for the sample at an index.
     mutating func checkCauses(of samples: [SampleEvent], _ outputs: (Int) throws -> [String]) throws {

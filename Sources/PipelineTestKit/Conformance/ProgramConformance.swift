@@ -9,8 +9,8 @@ import ZeroMQ
 ///         ["/usr/bin/python3", "quiet_types.py", "Draft"], directory: "plugins", registry: registry)
 ///     #expect(try await check.problems() == [])
 ///
-/// The program is started about fifteen times, and fed with sample events of all types or with the given events. What
-/// the program prints to its standard output goes to standard error.
+/// The program is started about fifteen times, and fed with sample events from all of Belfry's logs, or with the
+/// given events. What the program prints to its standard output goes to standard error.
 public struct ProgramConformance: Sendable {
     let command: [String]
     let directory: String?
@@ -19,7 +19,8 @@ public struct ProgramConformance: Sendable {
 
     /// - Parameters:
     ///   - directory: The program's working directory.
-    ///   - events: The events to feed, one JSON object each and at least two; nil for samples of all types in Belfry's logs.
+    ///   - events: The events to feed, one JSON object each and at least two; nil for samples from all of Belfry's
+    ///     logs.
     ///   - limit: The longest time that each step of the program may take: its start, an answer, its end.
     ///   - registry: The stages that make the samples.
     public init(
@@ -41,7 +42,8 @@ public struct ProgramConformance: Sendable {
             var results: [ConformanceResult] = []
             for rule in ConformanceRule.ofPrograms {
                 guard !results.prefix(2).contains(where: { $0.problem != nil }) else {
-                    let reason = "not tested, because the program does not answer batches correctly"
+                    let reason =
+                        "not tested, because the program does not open its link or answer batches correctly"
                     results.append(ConformanceResult(rule, .skipped(reason)))
                     continue
                 }
@@ -192,9 +194,9 @@ private final class TestedProgram {
         repeatsItself = true
     }
 
-    /// Skips a rule that compares runs if even two equal runs have different outputs.
+    /// Skips a rule that compares runs if a second, equal run failed or had other outputs.
     private func checkThatItRepeats() throws {
-        if !repeatsItself { throw RuleNotTestable("the same events give other output each time") }
+        if !repeatsItself { throw RuleNotTestable("a second run with the same events did not give the same output") }
     }
 
     /// Checks that larger batches of the same events have the same outputs.

@@ -13,7 +13,8 @@ struct SampleEvent: Hashable, Sendable {
 
 /// The events for conformance checks.
 enum SampleEvents {
-    /// Events of all types in a pipeline's logs, made by Belfry's stages, in the order of their times.
+    /// Events from all logs of a pipeline, made by Belfry's stages, in the order of their times. Rare types, such as
+    /// `zone.delete` and `app.stopped`, are missing.
     ///
     /// - Parameter registry: Belfry's stages.
     static func logged(_ registry: Registry) throws -> [SampleEvent] {
@@ -28,7 +29,8 @@ enum SampleEvents {
 
     static func commands() -> [SampleEvent] { given(commandLines) }
 
-    /// Events from the caller. Each is at its own `time`, but at least a tenth of a second after the event before it.
+    /// Events from the caller. Each comes a tenth of a second after the event before it, or at its own `time` if that
+    /// is later.
     static func given(_ lines: [String]) -> [SampleEvent] {
         var (time, events) = (Instant.testStart, [SampleEvent]())
         for line in lines {

@@ -7,18 +7,19 @@ import Time
 ///     let check = try StageConformance(UpperCaseStage.self, registry: registry)
 ///     #expect(check.problems() == [])
 ///
-/// The stage is fed with sample events of all types, or with the given events. A stage that traps ends the process;
-/// `belfry conformance` therefore checks each rule in a process of its own.
+/// The stage is fed with sample events from all of Belfry's logs, or with the given events. A stage that traps ends the
+/// process; `belfry conformance` therefore checks each rule in a process of its own.
 public struct StageConformance: Sendable {
     private let attempt: @Sendable (ConformanceRule) throws -> Void
     private let run: @Sendable () throws -> [String]
 
     /// - Parameters:
     ///   - settings: The stage's settings, as in a pipeline file.
-    ///   - events: The events to feed, one JSON object each; nil for samples of all types in Belfry's logs, or of
-    ///     ingest commands for a source.
+    ///   - events: The events to feed, one JSON object each; nil for samples from all of Belfry's logs or, for a
+    ///     source, for sample commands.
     ///   - registry: The plugins for the settings, and the stages that make the samples.
-    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
+    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid. Another
+    ///   error if `registry` lacks a stage that makes the samples.
     public init<S: Stage>(
         _ stage: S.Type, settings: String = "{}", events: [String]? = nil, registry: Registry
     ) throws {
@@ -108,7 +109,7 @@ private struct TestedStage<S: Stage>: Sendable {
     /// Skips a rule that compares runs if even two equal runs have different outputs.
     private func checkThatItRepeats() throws {
         guard try drive().outputs != drive().outputs else { return }
-        throw RuleNotTestable("the same events give other output each time")
+        throw RuleNotTestable("a second run with the same events did not give the same output")
     }
 
     private func checkCuts() throws {

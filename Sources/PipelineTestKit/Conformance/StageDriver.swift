@@ -25,7 +25,7 @@ final class StageDriver<S: Stage> {
     private(set) var sequence: UInt64
     /// The stage's own earlier outputs, which it may read again.
     let past: PastInMemory
-    /// The number of events that came before the events in the outbox.
+    /// The number of output events before the events that are now in the outbox.
     private var written: Int
     private let batch: Int
 
@@ -33,9 +33,9 @@ final class StageDriver<S: Stage> {
 
     /// - Parameters:
     ///   - batch: The number of input events whose outputs share one outbox.
-    ///   - partBytes: The number of output bytes after which the stage should stop.
+    ///   - partBytes: The number of output bytes after which the stage should end a part of its outputs.
     ///   - written: The number of events in `past`. If this driver continues another driver, `past` contains the events
-    ///     of the other driver.
+    ///     of the other driver. Not needed if ``recall(_:sequence:at:)`` feeds these events to the stage.
     init(
         _ stage: S, past: PastInMemory, now: Instant = .epoch, sequence: UInt64 = 0, written: Int = 0, batch: Int = 1,
         partBytes: Int = Outbox.partBytes
@@ -44,7 +44,7 @@ final class StageDriver<S: Stage> {
         clock = StageClock(stage, now: now)
         (self.sequence, self.batch) = (sequence, batch)
         eventReader = S.isSource ? .atDoor() : EventReader(limits: EventReader.linkLimits)
-        out.partBytesMax = partBytes
+        out.fullPartBytes = partBytes
     }
 
     /// The number of output events so far.

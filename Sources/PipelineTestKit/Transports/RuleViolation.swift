@@ -7,7 +7,8 @@ struct RuleViolation: Error, CustomStringConvertible {
 
 /// Waits for the result of `work`.
 ///
-/// - Throws: ``RuleViolation`` if the work takes longer than the limit; the work is not cancelled.
+/// - Throws: ``RuleViolation`` if the work takes longer than the limit, or if the caller's task is cancelled. The work
+///   itself is never cancelled.
 func within<Value: Sendable>(
     _ limit: Duration, _ name: String, _ work: @escaping @Sendable () async -> Value
 ) async throws -> Value {

@@ -2,7 +2,8 @@ import Events
 import JSON
 import PipelineKit
 
-/// Makes pushes for transport checks, each different from all others in this process.
+/// Makes pushes for transport checks. Each sequence has its own `apns-id`. The pushes of another check have other
+/// `apns-id`s, because each check draws a random number for them.
 struct SamplePushes: Sendable {
     let app: Delivery.App
     let transport: String

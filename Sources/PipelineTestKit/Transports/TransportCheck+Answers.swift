@@ -21,7 +21,7 @@ extension TransportCheck {
             }
             let answers = try await settle(batch, through: transport)
             try checkAccepted(answers.filter { $0.id.push < 2_100 })
-            guard peer.readsPushes else { return }
+            guard peer.transportReadsPushes else { return }
             for answer in answers where answer.id.push >= 2_100 && answer.outcome != .failed {
                 throw RuleViolation(
                     "the answer to '\(texts[Int(answer.id.push) - 2_100])' is \(answer.outcome.rawValue), not failed")
@@ -43,7 +43,7 @@ extension TransportCheck {
         var answered: Set<Delivery.ID> = []
         for answer in answers {
             guard asked.contains(answer.id) else {
-                throw RuleViolation("\(answer.id.words) has an answer but was not delivered")
+                throw RuleViolation("\(answer.id.words) has an answer but was not in the batch")
             }
             guard answered.insert(answer.id).inserted else { throw RuleViolation("\(answer.id.words) has two answers") }
         }

@@ -3,7 +3,7 @@ import PipelineKit
 
 /// Checks whether a transport follows the rules that the deliver stage relies on.
 ///
-///     let check = try TransportCheck(Pager.self, settings: "url: http://127.0.0.1:\(pager.port)/", peer: pager.peer)
+///     let check = try TransportCheck(PagerTransport.self, settings: "url: \(pager.url)", peer: pager.peer)
 ///     let problems = await check.problems()
 ///     #expect(problems == [])
 ///
@@ -23,7 +23,8 @@ public struct TransportCheck: Sendable {
     ///   - settings: The transport's settings, as in a pipeline file.
     ///   - context: The transport's context, whose name is in the pushes.
     ///   - app: The app of the pushes.
-    ///   - limit: The time limit for each step.
+    ///   - limit: The time limit for a step, such as one `deliver` or one `close`. There is no limit for `open` and for
+    ///     the `close` at the end of a check.
     /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<T: Transport>(
         _ transport: T.Type, settings: String,
@@ -57,7 +58,7 @@ public struct TransportCheck: Sendable {
 
     private static let rules: [(String, @Sendable (TransportCheck) -> @Sendable () async throws -> Void)] = [
         ("each push has one answer, and each device's pushes keep their order", { $0.checkAnswers }),
-        ("an unreadable push does not disturb others", { $0.checkUnreadable }),
+        ("an unreadable push fails and does not disturb others", { $0.checkUnreadable }),
         ("deliver returns at once for an empty batch", { $0.checkEmptyBatch }),
         ("deliver answers before open", { $0.checkBeforeOpen }),
         ("close may be called twice, and deliver answers after it", { $0.checkAfterClose }),
@@ -66,7 +67,7 @@ public struct TransportCheck: Sendable {
         ("a deliver that is cancelled in flight ends soon", { $0.checkCancelledInFlight }),
         ("close ends deliveries in flight", { $0.checkClosedInFlight }),
         ("a deferred push arrives with its apns-id, and twice only if its answer says so", { $0.checkDeferred }),
-        ("close releases threads and files", { $0.checkResources }),
+        ("a closed transport is freed, with its threads and files", { $0.checkResources }),
     ]
 
     /// Runs `body` with a transport that is open, and closes it.
@@ -91,20 +92,20 @@ public struct TransportPeer: Sendable {
     let arrivals: @Sendable () async throws -> [String]
     let pause: @Sendable () async throws -> Void
     let resume: @Sendable () async throws -> Void
-    let readsPushes: Bool
+    let transportReadsPushes: Bool
 
     /// - Parameters:
-    ///   - readsPushes: False for a transport that sends bytes without reading them, and so accepts unreadable pushes
-    ///     too.
+    ///   - transportReadsPushes: False for a transport that sends bytes without reading them, and so accepts unreadable
+    ///     pushes too.
     ///   - arrivals: The `apns-id`s of all pushes that arrived so far, in order, with repeats.
     ///   - pause: Stops answering pushes. Not needed for a server that cannot be slow.
     ///   - resume: Answers again, including the pushes that arrived meanwhile.
     public init(
-        readsPushes: Bool = true, arrivals: @escaping @Sendable () async throws -> [String],
+        transportReadsPushes: Bool = true, arrivals: @escaping @Sendable () async throws -> [String],
         pause: @escaping @Sendable () async throws -> Void = {},
         resume: @escaping @Sendable () async throws -> Void = {}
     ) {
-        self.readsPushes = readsPushes
+        self.transportReadsPushes = transportReadsPushes
         self.arrivals = arrivals
         self.pause = pause
         self.resume = resume

@@ -27,7 +27,7 @@ struct Contradictions {
     static func warnings(
         _ condition: Condition, _ position: (Int?) -> PredicateWarning.Position
     ) -> [PredicateWarning] {
-        if condition == .never { return [.never("FALSEPREDICATE", at: position(nil))] }
+        if condition == .never { return [.never(PredicateWarning.falsePart, at: position(nil))] }
         var search = Contradictions()
         let reasons = search.look(at: condition.parts, from: 0)
         let warnings =
@@ -105,7 +105,8 @@ extension Clause {
     var ownContradiction: String? {
         guard values.isEmpty, !isNegated else { return nil }
         return switch comparator {
-        case .isIn, .listContainsAny: "\(field) would have to be in an empty list"
+        case .isIn: "\(field) would have to be in an empty list"
+        case .listContainsAny: "an element of \(field) would have to be in an empty list"
         case .containsAnyWord, .containsAllWords: "the search has no words, or only stop words"
         default: nil
         }

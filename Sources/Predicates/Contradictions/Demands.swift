@@ -110,7 +110,8 @@ struct Demands {
         }
     }
 
-    /// Whether a bound may hold for a value; true if that depends on the case of letters.
+    /// Whether a bound may hold for a value. True also if the two are not compared, for example because only one of
+    /// them ignores case.
     private func mayHold(_ clause: Clause, _ candidate: Candidate) -> Bool {
         if candidate.value.isText, areCandidatesFolded != clause.foldsCase { return true }
         guard let order = candidate.value.order(clause.values[0]) else { return true }
@@ -145,7 +146,9 @@ struct Demands {
 }
 
 extension Clause {
-    fileprivate var noValue: String { "no value of \(field) can satisfy this comparison and the ones before it" }
+    fileprivate var noValue: String {
+        "no value of \(field) can satisfy this comparison and the others that must hold with it"
+    }
 
     /// Whether no value is within both bounds.
     fileprivate func crosses(_ other: Clause, isLower: Bool) -> Bool {

@@ -33,7 +33,7 @@ struct FieldDemands {
             return clause.isNegated ? .possible : addForElements(clause)
         }
         guard let element = clause.comparator.ofSomeElement else { return .possible }
-        // An element of another type always satisfies a negated clause.
+        // A list that satisfies a negated clause may also have elements of other types.
         return clause.isNegated
             ? addForEachElement(clause.ofElement(element), asksForType: false)
             : addForSomeElement(clause.ofElement(element))
@@ -72,7 +72,7 @@ struct FieldDemands {
     }
 
     private func noElement(for clause: Clause) -> String {
-        "no element of \(clause.field) can satisfy this comparison and the ones before it"
+        "no element of \(clause.field) can satisfy this comparison and the others that must hold with it"
     }
 }
 

@@ -35,13 +35,13 @@ enum FilterReader {
         }
         let (comparator, isNegated) = try comparator(filter, path: path())
         let subject = try subject(filter, comparator, path: path())
-        let (asked, values) = try values(filter, comparator, isNegated, path: path() + ".fieldValue")
+        let (effectiveComparator, values) = try values(filter, comparator, isNegated, path: path() + ".fieldValue")
         let checked = try LiteralReader.at(path() + ".fieldValue.value") { () throws(BrokenRule) in
-            try ClauseRules.checked(subject, asked, values)
+            try ClauseRules.checked(subject, effectiveComparator, values)
         }
         return Clause(
-            subject, asked, checked, foldsCase: try ignoresCase(filter, path: path()),
-            isNegated: isNegated && asked != .exists)
+            subject, effectiveComparator, checked, foldsCase: try ignoresCase(filter, path: path()),
+            isNegated: isNegated && effectiveComparator != .exists)
     }
 
     private static let keys: [StaticString] = [

@@ -39,8 +39,8 @@ extension Clause {
         return true
     }
 
-    /// Whether a list has bytes and other values. `filterBy` cannot express such a list, because a list has only one
-    /// type.
+    /// Whether a list has bytes and other values. `filterBy` cannot express such a list: only the type `BYTES_LIST`
+    /// distinguishes bytes from strings, and it would apply to all values.
     private var mixesBytes: Bool {
         let types = Set(values.map(\.type))
         return types.count > 1 && types.contains("BYTES")

@@ -12,7 +12,7 @@ enum Literal {
 
 /// Reads `{"value":…,"type":…}`. The type is optional.
 enum LiteralReader {
-    /// - Throws: A ``PredicateError`` with the path of the wrong member.
+    /// - Throws: A ``PredicateError`` with the path of the wrong member, or with `path` if there is no `value`.
     static func literal(fieldValue: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> Literal {
         for (key, _) in fieldValue.members where !key.equals("value") && !key.equals("type") {
             throw PredicateError.unknownKey(key, in: path(), known: ["value", "type"])
@@ -112,7 +112,9 @@ extension LiteralReader {
 
     private static func location(_ object: JSONValue, _ type: String?) throws(BrokenRule) -> Coordinate {
         if type == "ASSET" || type == "ASSETID" {
-            throw BrokenRule("assets cannot be compared: to find records with an asset, use NOT_EQUALS null")
+            throw BrokenRule(
+                "assets cannot be compared: to find records with an asset, use field != nil "
+                    + "(NOT_EQUALS null in filterBy)")
         }
         guard object["latitude"] != nil || object["longitude"] != nil || type == "LOCATION" else { throw incomparable }
         try expect(type, ["LOCATION"])

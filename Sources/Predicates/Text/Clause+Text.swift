@@ -1,7 +1,8 @@
 extension RecordPredicate {
-    /// The predicate as the text of an `NSPredicate`. The text reads back as the same predicate. The text of an
-    /// extended predicate reads back only in the extended dialect. Strings that are compared ignoring case are written
-    /// in lower case.
+    /// The predicate as the text of an `NSPredicate`. The text reads back as the same predicate, unless it exceeds one
+    /// of the ``PredicateLimits``: the text of a large `filterBy` can be too long. A text with `OR`, or with `ALL`
+    /// before a field, reads back only in the extended dialect. Strings that are compared ignoring case are written in
+    /// lower case.
     package var text: String {
         var parts = clauses.map { $0.text(listedMax: .max) }
         for alternative in alternatives { parts.append(alternative.text(listedMax: .max)) }

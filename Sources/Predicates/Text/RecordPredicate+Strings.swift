@@ -44,7 +44,7 @@ extension RecordPredicate {
     }
 }
 
-/// Distinguishes strings with an app's data from strings that are part of the language.
+/// Distinguishes strings with an app's data from dates, type names and options, which `replacingStrings` keeps.
 private struct Literals {
     private enum Place { case elsewhere, inCast, inTokenizeText, inTokenizeOptions }
     private var place = Place.elsewhere

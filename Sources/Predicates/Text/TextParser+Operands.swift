@@ -23,7 +23,7 @@ extension TextParser {
         case .word(let name, isQuoted: true):
             try at(token) { () throws(BrokenRule) in try FieldName.check(name) }
             try advance()
-            return try endingSubject(.field(name))
+            return try subjectUnlessCalled(.field(name))
         case .word(let name, isQuoted: false): return try word(name)
         default: throw unexpected("a field's name")
         }
@@ -41,7 +41,7 @@ extension TextParser {
         }
         let place = try advance()
         if let function = try function(upper, at: place) { return function }
-        return try endingSubject(subject(name))
+        return try subjectUnlessCalled(subject(name))
     }
 
     private func subject(_ name: String) -> Clause.Subject {
@@ -50,7 +50,7 @@ extension TextParser {
     }
 
     /// Returns the subject. Throws if the next token shows that the name was the name of a function.
-    private func endingSubject(_ subject: Clause.Subject) throws(PredicateError) -> Operand {
+    private func subjectUnlessCalled(_ subject: Clause.Subject) throws(PredicateError) -> Operand {
         guard token.isSign("(") || token.isSign(":") else { return .subject(subject) }
         throw refused(
             "CloudKit has no such function, no blocks and no subqueries: use distanceToLocation:fromLocation:, "
@@ -63,7 +63,7 @@ extension TextParser {
         "MATCHES", "TOKENMATCHES", "TRUEPREDICATE", "FALSEPREDICATE", "TRUE", "FALSE", "YES", "NO", "NULL", "NIL",
     ]
 
-    /// Whether a field's name must be written with '#'.
+    /// Whether the name of an app's field needs '#' before it, because without '#' it would mean something else.
     static func mustQuote(_ name: String) -> Bool {
         let upper = name.uppercased()
         return keywords.contains(upper) || upper == "SELF" || name == "allTokens" || SystemField(inText: name) != nil

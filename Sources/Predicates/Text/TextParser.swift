@@ -158,13 +158,12 @@ extension TextParser {
         PredicateError(code: "predicate.type", offset: place.offset, reason: reason)
     }
 
-    /// The error for a NOT that neither dialect accepts. The subscription index of match could not use such a
-    /// comparison.
+    /// The error for NOT before a distance or a search for words. Neither dialect accepts it.
     func refusedNegation(of what: String, at place: Token) -> PredicateError {
         let extended =
             isExtended
-            ? "; extended predicates accept NOT before all comparisons except distances and searches for words, and "
-                + "before groups with AND and OR" : ""
+            ? "; extended predicates accept NOT before groups with AND and OR, and before all comparisons except "
+                + "distances, searches for words and field != nil" : ""
         return refused(
             "CloudKit has no NOT before \(what): let the app set a field for it, as in is_other == 1\(extended)",
             at: place)

@@ -1,4 +1,4 @@
-/// A word, sign or literal of a predicate's text.
+/// A word, sign, literal or placeholder of a predicate's text, or the end of the text.
 struct Token {
     enum Kind: Equatable {
         /// An identifier or a keyword. `#AND` is a quoted identifier, not a keyword.
@@ -8,7 +8,7 @@ struct Token {
         case double(Double)
         /// `%K` for a name, `%@` for a value.
         case argument(isName: Bool)
-        /// An operator or a bracket: `==`, `{`, ...
+        /// An operator, a bracket, or one of `,` `.` `:`.
         case sign(String)
         case end
     }

@@ -1,4 +1,4 @@
-/// Removes diacritics from letters.
+/// The letters and marks that ``Words`` needs to remove diacritics.
 enum Diacritics {
     /// The base letter of each lower-case Latin, Greek or Cyrillic letter whose canonical decomposition (Unicode) has
     /// marks.
@@ -10,8 +10,8 @@ enum Diacritics {
         return bases
     }()
 
-    /// Whether this is a mark above, below or attached to a letter. Other marks, such as strokes through letters and
-    /// the marks of Indic scripts and kana, make a different letter.
+    /// Whether this is a mark above, below or attached to a letter. Other marks, such as strokes through letters,
+    /// Devanagari vowel signs and the voicing marks of kana, make a different letter.
     static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x300 && scalar.properties.canonicalCombiningClass.rawValue >= 200
     }

@@ -94,7 +94,8 @@ struct WordSearch {
         isFound = [Bool](repeating: false, count: sought.count)
     }
 
-    var isDone: Bool { foundCount > 0 && (!wantsAll || foundCount == sought.count) }
+    /// Whether all words were found, or one of them if one is enough. False for a search without words.
+    var hasSucceeded: Bool { foundCount > 0 && (!wantsAll || foundCount == sought.count) }
 
     mutating func look(in text: UnsafeRawBufferPointer) {
         Words.forEach(in: text) { word in

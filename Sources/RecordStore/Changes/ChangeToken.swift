@@ -8,8 +8,8 @@ struct ChangeToken: Hashable, Sendable {
     var log: LogIdentity
     /// The client has all changes up to this sequence.
     var position: UInt64
-    /// The end of the log when a client without a token began to read. The client needs no earlier deletions. 0 for a
-    /// client that began with a token, or that has read all pages.
+    /// The last sequence in the store when a client without a token began to read. The client needs no deletions up to
+    /// this sequence. 0 for a client that began with a token, or that has read all pages.
     var began: UInt64
     /// Set between the pages of a read in reverse.
     var reverse: Reverse?
@@ -18,7 +18,8 @@ struct ChangeToken: Hashable, Sendable {
     struct Reverse: Hashable, Sendable {
         /// The next page has the changes before this sequence.
         var below: UInt64
-        /// The end of the log when the first page was read. The client reads later changes after the read in reverse.
+        /// The last sequence in the store when the first page was read. The client reads later changes after the read
+        /// in reverse.
         var top: UInt64
     }
 

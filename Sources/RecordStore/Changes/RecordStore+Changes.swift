@@ -13,7 +13,8 @@ extension RecordStore {
     ///   - recordTypes: `desiredRecordTypes`; nil for all.
     ///   - isReverse: Whether the newest changes come first. The token of the last page then leads to changes that came
     ///     after the first page.
-    /// - Throws: ``RecordReadError`` for a zone that does not exist, or an invalid or expired token.
+    /// - Throws: ``RecordReadError`` for a zone that does not exist, for an invalid or expired token, or if the store
+    ///   cannot be read.
     package func changes(
         of zone: ZoneKey, in database: DatabaseID, since token: String?, limit: Int = changesMax,
         recordTypes: Set<String>? = nil, isReverse: Bool = false
@@ -37,7 +38,7 @@ extension RecordStore {
         }
     }
 
-    /// The zones of a database that changed since a token. The default zone has no change feed
+    /// The zones of a database that changed since a token. The default zone is always left out, as in CloudKit
     /// (CKDatabaseSubscription).
     ///
     /// - Parameter token: Nil for all zones that are not deleted.
@@ -57,8 +58,8 @@ extension RecordStore {
         }
     }
 
-    /// The token of a client that has all changes up to now. The answers to `records/query` and `records/lookup` have it
-    /// as their `syncToken`.
+    /// The token of a client that has all changes up to now. Outside the public database, the answers to
+    /// `records/query` and `records/lookup` have it as their `syncToken`, if the request asks for it.
     ///
     /// - Parameter zone: Nil for the whole database.
     package func changeToken(of zone: ZoneKey?, in database: DatabaseID) throws(RecordReadError) -> String {

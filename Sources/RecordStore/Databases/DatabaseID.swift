@@ -45,7 +45,8 @@ extension DatabaseID {
 }
 
 extension DatabaseID {
-    /// The database that an event of the changes log names; nil if the event names no database.
+    /// The database that an event of the changes log names. Nil if the container, environment or scope is missing or
+    /// unknown, or if an event of a private or shared database names no owner, such as `subscription.save`.
     init?(of event: JSONValue) {
         let environment = ContainerEnvironment.allCases.first { event[.environment]?.equals($0.word) ?? false }
         let scope = DatabaseScope.allCases.first { event[.database]?.equals($0.word) ?? false }

@@ -98,8 +98,8 @@ extension RecordStore {
         }
     }
 
-    /// Whether an event in the store names the user: as the owner of a database, as the origin of a record's change, as
-    /// a subscriber, or as the holder of a device.
+    /// Whether an event that the store has applied names the user: as the owner of a database, as the origin of a
+    /// record's change, as a subscriber, or as the holder of a device.
     package func knows(_ account: AccountID) throws(RecordStoreError) -> Bool {
         try read { db in
             try db.prepared("SELECT 1 FROM accounts WHERE container = ? AND environment = ? AND user = ?").first(

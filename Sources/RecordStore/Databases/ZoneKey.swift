@@ -5,7 +5,8 @@ import JSON
 /// Names a zone within its database.
 package struct ZoneKey: Hashable, Sendable {
     package let name: String
-    /// Nil if the owner follows from the database, as in every database except a shared one.
+    /// Nil if the owner follows from the database. The store keeps owners only for zones of a shared database: see
+    /// ``stored(in:)``.
     package let owner: String?
 
     package static let defaultZone = ZoneKey(name: ZoneID.defaultZone.description)

@@ -53,11 +53,11 @@ struct StoredIndexCache {
     }
 
     /// Makes the next ``load(_:)`` read the rows again.
-    mutating func reload() { isLoaded = false }
+    mutating func invalidate() { isLoaded = false }
 
     func hasIndexes(zone: Int64) -> Bool { !byZone.isEmpty && byZone[zone] != nil }
 
-    /// The first index that is not complete.
+    /// An index that is not complete; nil if all indexes are complete.
     var unfinished: StoredIndex? { byZone.values.lazy.flatMap { $0 }.first { !$0.isComplete } }
 
     var count: Int { byZone.values.reduce(0) { $0 + $1.count } }
@@ -94,7 +94,7 @@ extension RecordWriter {
     private func oldKeys(_ old: OldRecord?, _ indexes: [StoredIndex]) throws -> [[UInt8]?] {
         guard let old, let indexed = old.indexed else { return indexes.map { _ in nil } }
         return try indexed.fields.withUnsafeBytes { bytes in
-            let fields = try oldFieldsParser.parse(bytes)
+            let fields = try storedFieldsParser.parse(bytes)
             return indexes.map { $0.key(old.id, old.type, fields, indexed.system) }
         }
     }

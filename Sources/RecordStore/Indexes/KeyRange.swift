@@ -29,7 +29,7 @@ struct KeyRange: Hashable, Sendable {
 }
 
 extension Clause.Subject {
-    /// Whether equal values always have equal keys.
+    /// Whether the keys of a clause's values can be compared with the keys of records.
     var hasComparableKeys: Bool {
         switch self {
         case .field: true

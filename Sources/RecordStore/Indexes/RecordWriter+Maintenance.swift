@@ -9,7 +9,8 @@ extension RecordWriter {
     /// deleted zones and of old deletions (see ``forget(before:)``). Call the function again, between events, while it
     /// returns true.
     ///
-    /// - Parameter rowsMax: How many rows one call reads or removes, which limits the time of the call.
+    /// - Parameter rowsMax: How many records or index entries one call reads or removes at most, which limits the time
+    ///   of the call.
     /// - Returns: Whether more work may be left.
     @discardableResult
     package func doMaintenance(rowsMax: Int = 1_000) throws(RecordStoreError) -> Bool {
@@ -25,8 +26,8 @@ extension RecordWriter {
         }
     }
 
-    /// Allows the store to forget the deletions before a sequence. Older change tokens expire at once.
-    /// ``doMaintenance(rowsMax:)`` then removes the rows of these deletions.
+    /// Allows the store to forget the deletions before a sequence. The change tokens of clients that may not have read
+    /// all of these deletions expire at once. ``doMaintenance(rowsMax:)`` then removes the rows of these deletions.
     package func forget(before sequence: UInt64) throws(RecordStoreError) {
         try transaction { db in
             let applied = try Facts.number(.applied, db)
@@ -45,7 +46,7 @@ extension RecordWriter {
                 .int(index.zone), .text(index.type), .text(index.subject.indexName),
             ])
         }
-        indexes.reload()
+        indexes.invalidate()
         try indexes.load(db)
     }
 
@@ -61,7 +62,7 @@ extension RecordWriter {
             """
         ).each([.int(stored.index.zone), .text(stored.index.type), .int(last), .int(Int64(rowsMax))]) { row in
             let record = RecordRow(row: row)
-            let key = OrderKey.of(stored.index.subject, try oldFieldsParser.parse(record.fields), record.system)
+            let key = OrderKey.of(stored.index.subject, try storedFieldsParser.parse(record.fields), record.system)
             try add.run(stored.entry(key, record.id))
             (last, count) = (record.id, count + 1)
             return true
@@ -69,7 +70,7 @@ extension RecordWriter {
         try db.prepared("UPDATE fieldIndexes SET builtTo = ? WHERE id = ?").run([
             .int(count < rowsMax ? StoredIndex.complete : last), .int(stored.id),
         ])
-        indexes.reload()
+        indexes.invalidate()
         return true
     }
 
@@ -104,7 +105,7 @@ extension RecordWriter {
         ).run([.int(index.id), .int(Int64(rowsMax))])
         guard db.changesCount < rowsMax else { return true }
         try db.prepared("DELETE FROM fieldIndexes WHERE id = ?").run([.int(index.id)])
-        indexes.reload()
+        indexes.invalidate()
         return true
     }
 

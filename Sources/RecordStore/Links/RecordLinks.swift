@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// The records and assets to which the fields of a record refer.
+/// The DELETE_SELF references and the assets in the fields of a record.
 struct RecordLinks {
     /// The kinds of links that a record has. The column `links` contains them.
     struct Kinds: OptionSet {

@@ -10,8 +10,9 @@ package struct RecordAddress: Hashable, Sendable {
 }
 
 extension RecordStore {
-    /// The records that have a DELETE_SELF reference to a deleted record, or to a record of a deleted zone, but are not
-    /// deleted themselves. They must be deleted too. All databases are searched. The oldest records come first.
+    /// The records that are not deleted, but have a broken DELETE_SELF reference: the target or its zone was deleted
+    /// after the reference was saved, and the target was not saved again. These records must be deleted too. All
+    /// databases are searched. The oldest records come first.
     package func recordsWithBrokenReferences(limit: Int = 200) throws(RecordStoreError) -> [RecordAddress] {
         try read { db in
             try db.prepared(
@@ -53,8 +54,8 @@ extension RecordStore {
         }
     }
 
-    /// The given checksums without those that a record refers to. References of deleted records do not count. The files
-    /// of the returned checksums may be removed.
+    /// The given checksums without those that a record refers to. References of deleted records do not count. A client
+    /// may still save a record that refers to one of the returned checksums.
     package func unreferencedAssets(among checksums: [String]) throws(RecordStoreError) -> [String] {
         try read { db in
             let find = try db.prepared(

@@ -9,8 +9,8 @@ extension RecordStore {
     /// their creation. If the first key is descending, records with equal keys come in the opposite order.
     ///
     /// - Parameter now: The value of `now()` in predicates.
-    /// - Throws: ``RecordReadError/zoneNotFound(_:)``, or ``RecordReadError/badQuery(_:)`` if the marker does not
-    ///   belong to the query.
+    /// - Throws: ``RecordReadError/zoneNotFound(_:)``; ``RecordReadError/badQuery(_:)`` if the marker does not belong
+    ///   to the query; ``RecordReadError/store(_:)`` if the store cannot be read.
     package func query(
         _ query: RecordQuery, in database: DatabaseID, now: Instant
     ) throws(RecordReadError) -> QueryPage {
@@ -56,10 +56,10 @@ private struct QueryRun {
         (self.query, self.zones) = (query, Dictionary(zones.map { ($0.id, $0.key) }) { first, _ in first })
         // One record more than wanted shows whether there is another page.
         var found = FirstPositions(query.order, limit: query.limit + 1, after: start)
-        var test = RecordTest(query, now: now)
+        var matcher = RecordMatcher(query, now: now)
         for zone in zones where !query.predicate.isNever {
             var search = try ZoneSearch(query, zone: zone.id, now: now, limits, db)
-            missingIndexes += try search.run(with: &test, into: &found)
+            missingIndexes += try search.run(with: &matcher, into: &found)
         }
         positions = found.positions
     }

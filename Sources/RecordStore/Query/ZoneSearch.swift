@@ -6,7 +6,7 @@ import Predicates
 package struct SearchLimits: Sendable {
     /// A search of one zone that looks at more rows than this asks for an index.
     var rowsWithoutIndex = 1_000
-    /// Up to this number, the records that an index on a compared field finds are sorted in memory, even if another
+    /// If an index on a compared field finds at most this many records, they are sorted in memory, even if another
     /// index has the wanted order.
     var rowsToSort = 2_000
     /// How many record IDs a search may keep in memory. An index on a compared field is not used if it leaves more
@@ -35,15 +35,16 @@ struct ZoneSearch {
 
     /// Looks for matching records, and offers their positions to `found`.
     ///
-    /// - Returns: The indexes that would have made the search faster; empty if the search looked at few rows.
-    mutating func run(with test: inout RecordTest, into found: inout FirstPositions) throws -> [FieldIndex] {
+    /// - Returns: The missing indexes that would have made the search faster. Empty if no index is missing, or if the
+    ///   search looked at few rows.
+    mutating func run(with matcher: inout RecordMatcher, into found: inout FirstPositions) throws -> [FieldIndex] {
         let candidates = try narrowest()
         if let index = sortIndex, candidates.map({ $0.count > limits.rowsToSort }) ?? true {
-            try walk(index, among: candidates, &test, &found)
+            try walk(index, among: candidates, &matcher, &found)
         } else if let candidates {
-            try look(at: candidates, &test, &found)
+            try look(at: candidates, &matcher, &found)
         } else {
-            try scan(&test, &found)
+            try scan(&matcher, &found)
         }
         return examined > limits.rowsWithoutIndex ? missingIndexes : []
     }
@@ -65,8 +66,8 @@ struct ZoneSearch {
         }
     }
 
-    /// The IDs of the records that the most selective comparison leaves, in ascending order. Nil if no comparison has
-    /// an index, or if each leaves more than ``SearchLimits/candidatesInMemory`` records.
+    /// The IDs of the records that the most selective comparison leaves, in ascending order. Nil if no comparison can
+    /// use an index, or if each that can leaves more than ``SearchLimits/candidatesInMemory`` records.
     private func narrowest() throws -> [Int64]? {
         var best: (count: Int, index: Int64, ranges: [KeyRange])?
         for clause in query.predicate.clauses {
@@ -106,7 +107,7 @@ struct ZoneSearch {
 
     /// Looks at the records of the type, in the order of their creation. With sort keys, looks at all of them. Without
     /// sort keys, begins after the marker and ends when enough records are found.
-    private mutating func scan(_ test: inout RecordTest, _ found: inout FirstPositions) throws {
+    private mutating func scan(_ matcher: inout RecordMatcher, _ found: inout FirstPositions) throws {
         let start = query.sort.isEmpty ? found.start?.id ?? 0 : 0
         try db.prepared(
             """
@@ -116,28 +117,28 @@ struct ZoneSearch {
         ).each([.int(zone), .text(query.recordType), .int(start)]) { row in
             let record = RecordRow(row: row)
             if query.sort.isEmpty, found.isClosed(toFirstKey: [], id: record.id) { return false }
-            try offer(record, &test, &found)
+            try offer(record, &matcher, &found)
             return true
         }
     }
 
     /// Looks at the records with these IDs, in the order of the IDs.
     private mutating func look(
-        at candidates: [Int64], _ test: inout RecordTest, _ found: inout FirstPositions
+        at candidates: [Int64], _ matcher: inout RecordMatcher, _ found: inout FirstPositions
     ) throws {
         for number in candidates {
             if query.sort.isEmpty {
                 if let start = found.start?.id, number <= start { continue }
                 if found.isClosed(toFirstKey: [], id: number) { return }
             }
-            try look(at: number, &test, &found)
+            try look(at: number, &matcher, &found)
         }
     }
 
     /// Looks at the records of an index, in the order of the first sort key. Skips records that are not among
     /// `candidates`; nil to skip none.
     private mutating func walk(
-        _ index: Int64, among candidates: [Int64]?, _ test: inout RecordTest, _ found: inout FirstPositions
+        _ index: Int64, among candidates: [Int64]?, _ matcher: inout RecordMatcher, _ found: inout FirstPositions
     ) throws {
         let isAscending = query.order.isAscending
         let (key, id) = walkStart(found.start, isAscending)
@@ -150,7 +151,7 @@ struct ZoneSearch {
             let number = row.int(1)
             if let candidates, !candidates.sortedContains(number) { return true }
             if found.isClosed(toFirstKey: Array(row.bytes(0)), id: number) { return false }
-            try look(at: number, &test, &found)
+            try look(at: number, &matcher, &found)
             return true
         }
     }
@@ -165,21 +166,21 @@ struct ZoneSearch {
     }
 
     private mutating func look(
-        at number: Int64, _ test: inout RecordTest, _ found: inout FirstPositions
+        at number: Int64, _ matcher: inout RecordMatcher, _ found: inout FirstPositions
     ) throws {
         try db.prepared("SELECT \(RecordRow.sql) FROM records WHERE id = ? AND zone = ? AND fields IS NOT NULL").each([
             .int(number), .int(zone),
         ]) {
-            try offer(RecordRow(row: $0), &test, &found)
+            try offer(RecordRow(row: $0), &matcher, &found)
             return true
         }
     }
 
     private mutating func offer(
-        _ record: RecordRow, _ test: inout RecordTest, _ found: inout FirstPositions
+        _ record: RecordRow, _ matcher: inout RecordMatcher, _ found: inout FirstPositions
     ) throws {
         examined += 1
-        if let position = try test.position(of: record) { found.offer(position) }
+        if let position = try matcher.position(of: record) { found.offer(position) }
     }
 }
 

@@ -149,6 +149,6 @@ extension RecordStamp {
 
 /// The JSON in the store.
 enum StoredJSON {
-    /// An event has at most 2 MB, and its record has less.
+    /// More than the text of any record or event: an event has at most 2 MiB.
     static let limits = JSONLimits(bytesMax: 16 << 20)
 }

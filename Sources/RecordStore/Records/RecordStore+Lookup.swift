@@ -4,7 +4,7 @@ extension RecordStore {
     /// The records with these names, in the order in which the names are given.
     ///
     /// - Returns: A record for each name; nil for a record that was deleted or never saved.
-    /// - Throws: ``RecordReadError/zoneNotFound(_:)``
+    /// - Throws: ``RecordReadError/zoneNotFound(_:)``; ``RecordReadError/store(_:)`` if the store cannot be read.
     package func records(
         named names: [String], in zone: ZoneKey = .defaultZone, of database: DatabaseID
     ) throws(RecordReadError) -> [StoredRecord?] {

@@ -9,7 +9,7 @@ package struct RecordStamp: Hashable, Sendable {
     package var device: String?
 }
 
-/// The values of a record that the store keeps in columns of their own.
+/// The values of a record's system fields. The store keeps them apart from the fields of the app.
 struct SystemValues: Hashable, Sendable {
     var name: String
     /// The sequence of the newest save or delete.

@@ -1,7 +1,7 @@
 import GRDB
 import Time
 
-/// The tables. A file of another version is not converted but made again from the log.
+/// The tables. Belfry does not convert a file of another version: the operator makes the file again from the log.
 enum Schema {
     static let version = 1
     /// "Belf" in ASCII: SQLite keeps it in the file's header.
@@ -9,7 +9,8 @@ enum Schema {
 
     /// Makes the tables in an empty file; checks any other file.
     ///
-    /// - Throws: ``RecordStoreError``, if the file is not a store of this version and log.
+    /// - Throws: ``RecordStoreError`` if the file is not a store of this version and log; `DatabaseError` if SQLite
+    ///   fails.
     static func prepare(_ db: Database, path: String, log: LogIdentity) throws {
         if try number("user_version", db) == 0, try isEmpty(db) { return try make(db, log) }
         try check(db, path: path)
@@ -19,7 +20,7 @@ enum Schema {
         }
     }
 
-    /// - Throws: ``RecordStoreError``, if the file is not a store of this version.
+    /// - Throws: ``RecordStoreError`` if the file is not a store of this version; `DatabaseError` if SQLite fails.
     static func check(_ db: Database, path: String) throws {
         guard try number("application_id", db) == applicationID else {
             throw RecordStoreError.damaged(path: path, reason: "it is not a record store")
@@ -45,15 +46,16 @@ enum Schema {
         try Facts.set(.log, .text(log.description), db)
     }
 
-    /// - `zones.id`: the sequence of the event that created the zone. A zone that is made again has another ID.
+    /// - `zones.id`: the sequence of the event that created the row: a `zone.save`, or the first `record.save` in a
+    ///   zone without a row, such as the default zone. A zone that is made again has another ID.
     ///   `changed` is the sequence of the zone's newest change. `deleted` is the sequence of the zone's deletion; null
     ///   if the zone is not deleted. A deleted zone `isReplaced` after a zone with the same name was made.
     /// - `records.id`: the sequence of the first save since the record was last deleted or its type last changed, so
     ///   IDs are in the order of creation. `sequence` is the sequence of the newest save or delete. A deleted record
-    ///   keeps its row, without `fields`.
+    ///   keeps its row, without `fields`, until ``RecordWriter/doMaintenance(rowsMax:)`` removes it.
     /// - `records.links`: ``RecordLinks/Kinds``. `others`: members of the record that Belfry does not use.
-    /// - `deleteReferences`: references with the action DELETE_SELF, by their target. A reference `isBroken` after its
-    ///   target was deleted.
+    /// - `deleteReferences`: references with the action DELETE_SELF, by their target. `isBroken` is 1 from the deletion
+    ///   of the target, or of the target's zone, until the target is saved again.
     /// - `fieldIndexes`: the indexes. `builtTo` is the ID of the last record in the index, or ``StoredIndex/complete``.
     ///   The entries of an index are in `fieldEntries`, where `list` is the ID of the index.
     private static let tables = """

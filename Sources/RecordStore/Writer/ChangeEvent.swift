@@ -14,7 +14,8 @@ struct ChangeEvent {
     /// The time of the event in milliseconds since 1970.
     var milliseconds: Int64 { now.microseconds / 1_000 }
 
-    /// - Throws: ``RecordStoreError/badEvent(sequence:reason:)`` if the event does not have the member.
+    /// - Parameter object: The part of the event that must have the member; nil for the event itself.
+    /// - Throws: ``RecordStoreError/badEvent(sequence:reason:)`` if the member is missing.
     func required(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
         guard let value = (object ?? event)[member] else { throw bad("\(member) is missing") }
         return value
@@ -37,7 +38,7 @@ struct ChangeEvent {
             device: origin?[.device]?.string)
     }
 
-    /// The same values as ``stamp``, without strings.
+    /// The same values as ``stamp``, as parameters of a statement. Makes no Swift strings.
     var stampValues: [SQLValue] {
         let origin = event[.origin]
         return [.int(milliseconds), .json(origin?[.user] ?? event[.owner]), .json(origin?[.device])]

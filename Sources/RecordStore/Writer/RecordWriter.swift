@@ -8,12 +8,13 @@ import Time
 package final class RecordWriter {
     let store: RecordStore
     private var parser = JSONParser(limits: StoredJSON.limits)
-    /// Parses the fields that a record had before an event.
-    var oldFieldsParser = JSONParser(limits: StoredJSON.limits)
+    /// Parses fields that are already in the store: of a record before an event, or of a record to add to an index.
+    var storedFieldsParser = JSONParser(limits: StoredJSON.limits)
     private var cachedStatements: WriterStatements?
     var rowCache = RowCache()
     var indexes = StoredIndexCache()
-    /// The sequence of the newest change of each zone that this transaction changes, by the zone's ID.
+    /// For each zone in which this transaction saves or deletes records: the sequence of the newest of these events, by
+    /// the zone's ID.
     var changedZones: [Int64: UInt64] = [:]
     private var requests: [AppliedRequest] = []
     /// Whether the last call of ``apply(_:)`` deleted a record or a zone.
@@ -27,7 +28,8 @@ package final class RecordWriter {
     /// log whose first events were removed. The store then refuses change tokens that are older than the log's first
     /// event.
     ///
-    /// - Returns: The events of known types that name a request, in order, without the skipped events.
+    /// - Returns: The events that name a request, in order. The skipped events are left out, and so are events of types
+    ///   that change nothing in a store, such as `badge.set`.
     /// - Throws: ``RecordStoreError``; after a gap in the events ``RecordStoreError/missingEvents(applied:first:)``.
     package func apply(_ batches: [EventBatch]) throws(RecordStoreError) -> [AppliedRequest] {
         try transaction { db in
@@ -132,7 +134,7 @@ extension EventBatch {
 // MARK: - Events
 
 extension RecordWriter {
-    /// An event of an unknown type changes nothing.
+    /// An event of another type, such as `badge.set`, changes nothing in the store.
     private func apply(_ change: ChangeEvent) throws {
         guard let type = change.event[.type] else { return }
         switch type {

@@ -1,7 +1,7 @@
 import GRDB
 
-/// The statements of the writer, prepared once. Looking a statement up by its text would take longer than running some
-/// of them.
+/// The writer's statements for records, their links and their index entries, prepared once. Looking a statement up by
+/// its text, as the writer does for zones and subscriptions, would take longer than running some of these.
 struct WriterStatements {
     let findRecord: PreparedStatement
     let insertRecord: PreparedStatement

@@ -56,7 +56,8 @@ package final class Chain {
 
     /// Sends one command at `moment`, or at the current time if that is later. Ignores the command's `"time"`.
     ///
-    /// - Returns: Whether the source accepted the command.
+    /// - Returns: Whether the source wrote an event. It writes no event for a rejected command, and for some accepted
+    ///   commands, such as a `zone.save` of an existing zone.
     package func send(_ command: String, at moment: Instant) throws -> Bool {
         line += 1
         time = max(time, moment)
@@ -90,7 +91,8 @@ package final class Chain {
     /// Names of the logs. Each comes after the log that it is made from.
     package var logs: [String] { source.names }
 
-    /// The pushes that were given to transports, in order: JSON objects.
+    /// The pushes that transports would send: JSON objects. Those of one stage are in order, and the stages come in the
+    /// order of ``logs``.
     package var pushes: [String] { source.deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
 
     /// The state of the stage that writes `log`, one JSON object a line.

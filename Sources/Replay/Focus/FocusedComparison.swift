@@ -34,7 +34,7 @@ struct FocusedComparison {
     }
 
     /// Compares a batch of the log with the machine's output, and empties that output. Returns the first mismatch; nil
-    /// if both are the same.
+    /// if the machine made all events of the batch about the subject identically, or if the batch is skipped.
     ///
     /// - Parameter isSkipped: Whether the batch comes before the range to compare.
     mutating func compare(_ batch: EventLogReader.Batch, with output: MachineOutput, isSkipped: Bool)

@@ -13,8 +13,8 @@ package struct ReplayFocus: Hashable, Sendable {
 
     package let subject: Subject
     package let name: ExactText
-    /// Sequences of the record's changes. The effects of these changes are compared too, even if a coalesced notification
-    /// names another record.
+    /// Sequences of the record's changes. The effects of these changes are compared too, even if a coalesced
+    /// notification names another record.
     private var changes: Set<UInt64> = []
 
     package init(_ subject: Subject, _ name: String) { (self.subject, self.name) = (subject, ExactText(name)) }
@@ -57,8 +57,8 @@ package struct ReplayFocus: Hashable, Sendable {
         return (causes + named).contains(where: changes.contains)
     }
 
-    /// Whether the payload has the name under this key. Each kind of notification has an object of its own for the key: a
-    /// query notification has `ck.qry.sid`.
+    /// Whether the payload has the name under this key. Each kind of notification has an object of its own for the key:
+    /// a query notification has `ck.qry.sid`.
     private func isInPayload(of push: JSONValue, _ key: String) -> Bool {
         guard let ck = push[.payload]?["ck"] else { return false }
         return ck.members.contains { $0.value.isObject && $0.value.member(key)?.exact == name }

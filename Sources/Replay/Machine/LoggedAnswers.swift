@@ -8,7 +8,7 @@ final class LoggedAnswers: AnswerSource {
     private var reader: EventLogReader
     private let answers: RecordedAnswers
     private var part = BatchAnswers(leavesUnanswered: true)
-    /// The last event that was read.
+    /// The last event that was read or skipped.
     private var last: UInt64
 
     /// - Parameters:

@@ -3,12 +3,12 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// Makes machines for the stages of a registry.
+/// Makes machines for stages: for built-in stages, for plugins, and for programs that replace stages.
 package struct MachineFactory: Sendable {
     package let registry: Registry
     /// The programs that replace stages, with their arguments, by stage name.
     package var programs: [String: [String]] = [:]
-    /// How long a program may take for one answer.
+    /// How long a plugin, or a program that replaces a stage, may take to reply to one request.
     package var answerTimeout = Duration.seconds(60)
 
     package init(registry: Registry, programs: [String: [String]] = [:]) {
@@ -18,7 +18,7 @@ package struct MachineFactory: Sendable {
 
     /// A machine with the recorded stage's settings, which gets the answers that the stage got.
     ///
-    /// - Parameter sequence: The machine begins after this event of the stage's own log.
+    /// - Parameter sequence: The answers begin after this event of the stage's own log.
     func machine(for recorded: RecordedStage, after sequence: UInt64 = 0) throws -> any StageMachine {
         try machine(
             recorded.stage, context: recorded.context,
@@ -26,7 +26,8 @@ package struct MachineFactory: Sendable {
             history: recorded.settingsHistory())
     }
 
-    /// - Parameter history: The recorded settings. Unless they are empty, they replace the pipeline file's settings.
+    /// - Parameter history: The recorded settings. Those of the stage's kind replace the pipeline file's settings, but
+    ///   not for a plugin or a stage that takes no snapshots.
     func machine(
         _ stage: PipelineStage, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
     ) throws -> any StageMachine {
@@ -40,7 +41,7 @@ package struct MachineFactory: Sendable {
         return try swiftMachine(stageType(stage), stage, context, answers, history)
     }
 
-    /// The answers that a stage's own log records. For a stage that is a program, every push is accepted.
+    /// The answers that a stage's own log records. For a plugin, every push is accepted.
     func answers(of stage: PipelineStage, in log: String, after sequence: UInt64 = 0) throws -> any AnswerSource {
         guard stage.command.isEmpty else { return AcceptedAnswers() }
         return try LoggedAnswers(of: stageType(stage), log: log, after: sequence)
@@ -65,10 +66,11 @@ package struct MachineFactory: Sendable {
 }
 
 extension RecordedStage {
-    /// The settings that the stage ran with, from the file beside its log.
+    /// The settings that the stage ran with, from the file beside its log. A plugin has no such file, so its history is
+    /// empty.
     ///
-    /// A log without that file was written before Belfry recorded settings. For such a log of a built-in stage, the
-    /// pipeline file's settings apply to the whole log.
+    /// If a built-in stage has no such file, its log was written before Belfry recorded settings, or the file was lost.
+    /// Then the pipeline file's settings apply to the whole log.
     package func settingsHistory() throws -> SettingsHistory {
         let history = try SettingsHistory(logDirectory: log.directory)
         guard history.entries.isEmpty, stage.command.isEmpty else { return history }

@@ -4,7 +4,7 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Runs a stage over recorded events, and collects its outputs.
+/// Runs a stage over the events that the caller feeds, and collects its outputs.
 ///
 /// Belongs to one thread. Each call accepts many events, so that dynamic dispatch does not cost time for each event.
 ///
@@ -16,13 +16,15 @@ protocol StageMachine: AnyObject {
     /// When the stage wants to be woken.
     var deadline: Instant? { get }
 
-    /// Wakes the stage for every deadline up to `now`, then feeds events of one upstream batch, numbered from `first` on.
+    /// Feeds events of one upstream batch, numbered from `first` on. Before each event, the stage is woken for every
+    /// deadline up to `now`.
     func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws
 
     /// Wakes the stage for every deadline up to `time`, each at its own time, and moves the clock to `time`.
     func advance(to time: Instant) throws
 
-    /// Skips the answers in the stage's own log that the machine's first state already includes.
+    /// Skips the answers in the stage's own log up to event `sequence`, because the state with which the machine begins
+    /// already includes them.
     func skip(through sequence: UInt64) throws
 
     /// Begins the next batch of the stage's own log. See ``BatchAnswers``.
@@ -42,22 +44,24 @@ extension StageMachine {
 
 /// A machine's outputs since the last ``removeAll()``, and which input led to each.
 package final class MachineOutput {
-    /// Where the output of one input, wake or answer ends.
+    /// The end of a piece of the output, and what led to this piece: an input event, wakes or an answer. The piece of
+    /// an input event includes the output of the wakes just before the event.
     package struct Mark: Hashable, Sendable {
-        /// The input's sequence in the upstream log; nil for a wake or an answer.
+        /// The input event's sequence in the upstream log; nil if wakes or an answer led to the piece. A plugin answers
+        /// a whole batch with one piece, and this is the batch's last event.
         package var input: UInt64?
-        /// The stage's time after the input, wake or answer.
+        /// The stage's time after the piece.
         package var now: Instant
-        /// The number of bytes from the beginning of the output to this end.
+        /// The number of bytes from the beginning of the output to the end of the piece.
         package var bytes: Int
-        /// The number of events from the beginning of the output to this end.
+        /// The number of events from the beginning of the output to the end of the piece.
         package var events: Int
     }
 
     package var outbox = Outbox()
-    /// One mark for each input, wake or answer that led to events, in order.
+    /// One mark for each piece of the output, in order.
     package internal(set) var marks: [Mark] = []
-    /// The stage's pushes; empty unless ``keepsDeliveries``.
+    /// The stage's pushes and its notices of retired devices; empty unless ``keepsDeliveries``.
     package internal(set) var deliveries: [Delivery] = []
     package var keepsDeliveries = false
 

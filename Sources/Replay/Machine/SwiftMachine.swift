@@ -16,8 +16,8 @@ final class SwiftMachine<S: Stage>: StageMachine {
     private let history: SettingsHistory?
     private var periods: SettingsPeriods<S>
 
-    /// - Parameter history: The recorded settings. Unless they are empty, they replace `settings`. They are ignored for
-    ///   a stage that takes no snapshots.
+    /// - Parameter history: The recorded settings. Those of the stage's kind replace `settings`. They are ignored for a
+    ///   stage that takes no snapshots.
     init(
         _ settings: S.Settings, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
     ) throws {

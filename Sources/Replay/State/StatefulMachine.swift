@@ -81,13 +81,13 @@ struct SnapshotSearch: Sendable {
 
     func largestBytes() throws(EventLogError) -> UInt64 { try store.list().map(\.bytes).max() ?? 0 }
 
-    /// A snapshot with its state; nil when it cannot be read.
+    /// A snapshot with its state; nil when it is gone or cannot be read.
     func snapshot(_ header: SnapshotHeader, problem: (String) -> Void) throws(EventLogError) -> Snapshot? {
         try store.newest(fitting: fit, where: { $0 == header }, problem: problem)
     }
 
-    /// Restores machines from the oldest snapshot that the stage's logs can continue, and that is not before `position`.
-    /// Without such a snapshot, the machines stay at the beginning.
+    /// Restores machines from the oldest snapshot that the stage's logs can continue, and that is not before
+    /// `position`. Without such a snapshot, the machines stay at the beginning.
     ///
     /// - Throws: ``ReplayError/trimmed(log:first:)`` if there is no such snapshot and the logs' beginning is gone.
     func restoreOldest(

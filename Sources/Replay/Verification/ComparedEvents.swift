@@ -1,7 +1,7 @@
-/// How many events of a log were compared, and between which sequences.
+/// How many events of a log the replay made identically, and between which sequences.
 package struct ComparedEvents: Hashable, Sendable {
     package private(set) var count: UInt64 = 0
-    /// From the first to the last compared event; nil if no event was compared.
+    /// From the first to the last of these events; nil if there are none.
     package private(set) var range: ClosedRange<UInt64>?
 
     mutating func add(_ sequences: ClosedRange<UInt64>) { add(UInt64(sequences.count), in: sequences) }

@@ -10,7 +10,7 @@ struct OutputComparison: ~Copyable {
         var recorded: String?
         var replayed: String?
         /// The mark of the replayed event. Without a replayed event: the mark of the last event that the machine made
-        /// after the earlier batches; nil if it made no event.
+        /// for this batch; nil if it made no event for this batch.
         var mark: MachineOutput.Mark?
     }
 

@@ -13,7 +13,7 @@ package struct PipelineReplay: Sendable {
     package struct StageResult: Sendable {
         package var stage: String
         package var log: String
-        /// Input events that were fed; for a source, events of its log that were read back.
+        /// Input events that were fed; for a source, the events of its log.
         package var events: UInt64
         /// Input events that the stage had not processed at the end of its log.
         package var unprocessed: UInt64
@@ -101,10 +101,10 @@ package struct PipelineReplay: Sendable {
     private func replay(_ plan: SpanPlan) throws -> [(Int, SpanResult)] {
         var results: [(Int, SpanResult)] = []
         do {
-            while let course = plan.next() {
-                let result = try replay(progress[course.history], course)
-                if result.difference != nil { course.abandon() }
-                results.append((course.history, result))
+            while let series = plan.next() {
+                let result = try replay(progress[series.history], series)
+                if result.difference != nil { series.abandon() }
+                results.append((series.history, result))
             }
         } catch {
             plan.stop()
@@ -150,26 +150,26 @@ package struct PipelineReplay: Sendable {
         }
     }
 
-    private func replay(_ progress: StageProgress, _ course: SpanCourse) throws -> SpanResult {
+    private func replay(_ progress: StageProgress, _ series: SpanSeries) throws -> SpanResult {
         let stage = try recorded(progress)
         if stage.isSource {
             try recall(stage, progress)
             return SpanResult()
         }
         if let difference = stage.upstreamDifference { return SpanResult(difference: difference) }
-        return try compare(stage, course, progress)
+        return try compare(stage, series, progress)
     }
 
-    private func compare(_ stage: RecordedStage, _ course: SpanCourse, _ progress: StageProgress) throws
+    private func compare(_ stage: RecordedStage, _ series: SpanSeries, _ progress: StageProgress) throws
         -> SpanResult
     {
-        let first = course.span.start
+        let first = series.span.start
         let machine = try factory.machine(for: stage, after: first?.sequence ?? 0)
         machine.output.keepsDeliveries = watch != nil
         let part = parts[stage.name] ?? .all
         let start = try first.map { try restore(machine, $0, of: stage) } ?? start(machine, of: stage, part)
         let replay = try StageReplay(
-            stage, machine, part: part, start: start, course: course, focus: focus, progress: progress)
+            stage, machine, part: part, start: start, series: series, focus: focus, progress: progress)
         replay.watch = watch
         let difference = try replay.run { try snapshot($0, of: stage) }
         return SpanResult(difference: difference, unprocessed: replay.unprocessed, compared: replay.compared)

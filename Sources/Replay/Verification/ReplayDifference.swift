@@ -4,12 +4,14 @@ import Time
 
 /// The first difference between a stage's replay and its log.
 package struct ReplayDifference: Hashable, Sendable {
-    /// What led to the event.
+    /// What led to the event. If the stage's log has an event that the replay did not make: what led to the last event
+    /// that the replay made for the same batch.
     package enum Cause: Hashable, Sendable {
-        /// An event of the stage's input.
+        /// An event of the stage's input, or a deadline that was due just before this event.
         case event(log: String, sequence: UInt64, text: String?)
-        /// A deadline that was due, or a transport's answer at the end of a batch.
+        /// Another deadline that was due, or a transport's answer at the end of a batch.
         case wake(Instant)
+        /// The replay made no event for the batch, or the difference is not about an event.
         case unknown
     }
 
@@ -18,10 +20,10 @@ package struct ReplayDifference: Hashable, Sendable {
     /// The event's sequence. After the end of the log: the sequence that the event would get. If the stage's state
     /// differs from a snapshot: the last event before the snapshot. 0 if the log was made from another upstream log.
     package var sequence: UInt64
-    /// JSON pointer (RFC 6901) to the first member that differs; nil when only one side has the event.
+    /// JSON pointer (RFC 6901) to the first member that differs; nil unless both sides have the event.
     package var pointer: String?
     /// The text of the member, or of the whole event if ``pointer`` is nil. Nil when the log does not have the member
-    /// or the event.
+    /// or the event. If the stage's state differs from a snapshot, this names the snapshot and is not JSON.
     package var recorded: String?
     /// The text from the replay; nil when the replay does not have the member or the event.
     package var replayed: String?

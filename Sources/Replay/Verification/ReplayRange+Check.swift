@@ -1,8 +1,8 @@
 import EventLog
 
 extension ReplayRange {
-    /// Checks that the source's log has events in the range, and that the range does not end before it begins. The
-    /// order is checked only if both ends are sequences or both are times.
+    /// Checks that the source's log has events, and that the range does not lie before or after all of them. Also
+    /// checks that the range does not end before it begins, if both ends are sequences or both are times.
     ///
     /// - Throws: ``ReplayError/backwards(from:until:)``, ``ReplayError/beyond(_:)`` or
     ///   ``ReplayError/dropped(log:first:)``.

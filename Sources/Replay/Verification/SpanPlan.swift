@@ -34,19 +34,19 @@ final class SpanPlan: Sendable {
     }
 
     /// The work for an idle thread; nil when no span is left.
-    func next() -> SpanCourse? {
+    func next() -> SpanSeries? {
         let taken = shares.withLock { shares -> (Int, Share)? in
             guard let index = largestUnbegun(&shares) ?? split(&shares) else { return nil }
             shares[index].isBegun = true
             return (index, shares[index])
         }
         guard let (index, share) = taken else { return nil }
-        return SpanCourse(
+        return SpanSeries(
             history: share.history, span: histories[share.history].spans[share.current],
             following: { self.following(index) }, leave: { self.leave(index) })
     }
 
-    /// Ends every course after its current span, and gives out no more courses.
+    /// Ends every series after its current span, and gives out no further series.
     func stop() {
         shares.withLock { shares in
             for index in shares.indices {
@@ -60,7 +60,7 @@ final class SpanPlan: Sendable {
         shares.indices.filter { !shares[$0].isBegun }.max { bytes(shares[$0]) < bytes(shares[$1]) }
     }
 
-    /// Splits off the later half of the begun share with the most bytes left.
+    /// Chooses the begun share with the most unreached bytes, and splits off the later half of its unreached spans.
     private func split(_ shares: inout [Share]) -> Int? {
         let left = shares.indices.filter { shares[$0].spansLeft > 0 }
         guard let from = left.max(by: { bytesLeft(shares[$0]) < bytesLeft(shares[$1]) }) else { return nil }
@@ -93,7 +93,7 @@ final class SpanPlan: Sendable {
 }
 
 /// Consecutive spans of one stage, replayed by one thread.
-final class SpanCourse {
+final class SpanSeries {
     /// The index of the stage in the plan's histories.
     let history: Int
     /// The span that is being replayed.

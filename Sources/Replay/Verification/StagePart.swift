@@ -9,12 +9,14 @@ package struct StagePart: Hashable, Sendable {
     static let all = StagePart()
 }
 
-/// Where a machine begins: at the logs' beginning, or with the state of a snapshot.
+/// Where a machine begins: at the logs' beginning or at a snapshot. In a what-if, the start may also be a later event,
+/// up to which the machine was fed.
 struct StageStart: Hashable {
     /// The last input event that the machine's state includes.
     var cursor: UInt64 = 0
     /// The last event of the stage's own log before the start.
     var sequence: UInt64 = 0
+    /// The snapshot's time, even if the machine was fed more events after it. Without a snapshot, the epoch.
     var now = Instant.epoch
 
     static let beginning = StageStart()

@@ -7,15 +7,14 @@ import Time
 /// Feeds a stage's recorded input to a machine, wakes it at the recorded times, and compares its outputs with the log.
 ///
 /// The batches of the stage's own log decide when this happens. A batch's cursor tells which input came before the
-/// batch, and its `now` tells the time of the stage's clock. The stage may not have processed the input after the last
-/// batch.
+/// batch, and its `now` tells the time of the stage's clock. Input after the last batch may be unprocessed.
 final class StageReplay {
     private let recorded: RecordedStage
     private let machine: any StageMachine
     private let part: StagePart
     private let start: StageStart
     /// At the end of each span, the machine's state is compared with the snapshot there.
-    private let course: SpanCourse
+    private let series: SpanSeries
     private let feed: UpstreamFeed
     private let own: EventLogReader
     private var past: RecordedPast
@@ -35,12 +34,12 @@ final class StageReplay {
 
     init(
         _ recorded: RecordedStage, _ machine: any StageMachine, part: StagePart, start: StageStart,
-        course: SpanCourse, focus: ReplayFocus? = nil, progress: StageProgress
+        series: SpanSeries, focus: ReplayFocus? = nil, progress: StageProgress
     ) throws {
         self.recorded = recorded
         self.machine = machine
         self.part = part
-        (self.start, self.course) = (start, course)
+        (self.start, self.series) = (start, series)
         self.progress = progress
         time = start.now
         past = RecordedPast(upstream: recorded.context.upstreamName, after: start.cursor, feedsParts: true)
@@ -51,28 +50,28 @@ final class StageReplay {
         deadLetters = try DeadLetterComparison(recorded, after: start.cursor)
     }
 
-    /// - Parameter snapshot: Reads a snapshot; returns nil if it is gone.
+    /// - Parameter snapshot: Reads a snapshot; returns nil if it cannot be read.
     /// - Returns: The first difference; nil if the replayed part of the log is identical. The replay ends early if it
     ///   is cancelled, or if the series ends before the log.
     func run(_ snapshot: (SnapshotHeader) throws -> Snapshot?) throws -> ReplayDifference? {
         while let batch = try own.next(), batch.header.firstSequence <= part.last {
             guard !start.includes(batch.header) else { continue }
-            while let end = course.span.end, !StageStart(end).includes(batch.header) {
+            while let end = series.span.end, !StageStart(end).includes(batch.header) {
                 if let difference = try compareState(with: snapshot(end)) { return difference }
-                guard course.moveToNextSpan() else { return nil }
+                guard series.moveToNextSpan() else { return nil }
             }
             if let difference = try replay(batch) { return difference }
             if progress.isCancelled { return nil }
         }
-        while let end = course.span.end {
+        while let end = series.span.end {
             if let difference = try compareState(with: snapshot(end)) { return difference }
-            guard course.moveToNextSpan() else { return nil }
+            guard series.moveToNextSpan() else { return nil }
         }
         return try finish()
     }
 
     /// Runs the machine to the moment of the snapshot, which may be after the last batch, and compares the states. Does
-    /// nothing if the snapshot is gone.
+    /// nothing if the snapshot cannot be read.
     private func compareState(with snapshot: Snapshot?) throws -> ReplayDifference? {
         guard let snapshot else { return nil }
         let header = snapshot.header
@@ -149,7 +148,8 @@ final class StageReplay {
         return mismatch
     }
 
-    /// The events of the stage's log that the replay made identically.
+    /// The events of the stage's log that the replay made identically. Without a focus, the events of a batch with a
+    /// difference do not count.
     var compared: ComparedEvents { focused?.compared ?? wholeBatches }
 
     private func feed(through last: UInt64, limit: Int) throws {
@@ -168,8 +168,9 @@ final class StageReplay {
 
     // MARK: The end
 
-    /// Whether the last outputs come from a deadline that had passed when the last batch was written. The stage was
-    /// woken for this deadline after the batch, or never if the log ends there.
+    /// Whether the last outputs come from a deadline or an answer, not from an input event. Such a deadline had passed
+    /// when the last batch was written. The stage was woken for it after the batch, or never if the log ends there. If
+    /// ``isLate`` is true for a batch, this value stays as it was before the batch.
     private var endsWithWake = false
 
     private func finish() throws -> ReplayDifference? {
@@ -184,9 +185,9 @@ final class StageReplay {
     }
 
     /// Counts the input after the last batch, beginning with the first event that leads to an output. The stage cannot
-    /// have processed this event, because its output is not in the log. Input without outputs leaves no trace in the
-    /// log, so it counts as processed. If the stage's process may have crashed on an event, this event is not fed, and
-    /// the event and all later input count.
+    /// have processed this event, because its output is not in the log. The log does not tell whether the input before
+    /// this event was processed, so that input counts as processed. If the stage's process may have crashed on an
+    /// event, this event is not fed, and the event and all later input count.
     private func countUnprocessed() throws {
         machine.output.removeAll()
         try machine.begin(nil)

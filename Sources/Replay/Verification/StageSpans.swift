@@ -3,9 +3,9 @@ import PipelineKit
 
 /// A span of a stage's history between two of its snapshots.
 ///
-/// Spans are replayed in parallel. The replay of a span begins with the recorded state of a snapshot, and at the end
-/// compares the replayed state with the recorded state of the next snapshot. So all spans together prove the same as
-/// one replay from the beginning.
+/// Spans can be replayed in parallel. The replay of a span begins with the recorded state of a snapshot, or goes on
+/// with the machine that has just replayed the span before it. At the end, it compares the replayed state with the
+/// recorded state of the next snapshot. So all spans together prove the same as one replay from the beginning.
 struct StageSpan: Hashable, Sendable {
     /// Nil means the logs' beginning.
     var start: SnapshotHeader?
@@ -14,9 +14,11 @@ struct StageSpan: Hashable, Sendable {
 
     static let whole = StageSpan()
 
-    /// The minimum size of a span's input, in bytes, when the state is small.
+    /// A history is cut only into spans whose input has at least this many bytes on average. A history that
+    /// is not cut may have fewer bytes.
     static let bytesMin: UInt64 = 48 << 20
-    /// The minimum size of a span's input, in multiples of the state's size, because each span also reads two states.
+    /// The same minimum in multiples of the state's size, because a span also reads up to two states. The larger
+    /// minimum applies.
     private static let bytesMinByState: UInt64 = 16
     private static let spansMax: UInt64 = 16
 

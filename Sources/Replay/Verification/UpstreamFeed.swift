@@ -2,7 +2,8 @@ import EventLog
 import PipelineRuntime
 import Time
 
-/// Reads a stage's input in runs of consecutive events. The caller chooses where a run ends.
+/// Reads a stage's input in runs of consecutive events. A run ends where the caller wants, at the end of a batch, or
+/// before a skipped event.
 final class UpstreamFeed {
     /// Consecutive events of one batch.
     struct Run {

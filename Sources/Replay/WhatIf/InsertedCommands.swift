@@ -22,7 +22,8 @@ final class InsertedCommands {
     private var parser = JSONParser(limits: EventReader.linkLimits)
 
     /// - Parameter lines: One command each; blank lines are skipped.
-    /// - Throws: ``ReplayError/badCommand(line:_:)``
+    /// - Throws: ``ReplayError/badCommand(line:_:)`` for a command that the source rejects, or that is about neither a
+    ///   subscription nor a device. Also the error of a source that cannot be made.
     init(_ lines: [String], of source: RecordedStage, _ factory: MachineFactory) throws {
         let machine = try factory.machine(source.stage, context: source.context, answers: AcceptedAnswers())
         var commands: [Command] = []

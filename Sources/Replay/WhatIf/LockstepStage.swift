@@ -14,11 +14,11 @@ struct LockstepEvent {
 /// Runs a stage twice, step by step: the baseline as recorded, and the variant with the change.
 ///
 /// A *step* is one recorded wake, or one event of the recorded input and the event that the variant gets in its place.
-/// The baseline is fed and woken exactly as when its log was made. The variant is woken at the same steps, and for each
-/// deadline that only the variant has. Its outputs of a step reach the next stage at the time of the recorded outputs
-/// of that step. So only the effects of the change differ, and not the moments at which batches happened to be written.
-/// If the recorded stage had no output or wake in a step, the variant's own time counts. After the end of the log both
-/// machines follow their own deadlines.
+/// An event that only the variant gets is a step too. The baseline is fed and woken exactly as when its log was made.
+/// The variant is woken at the same steps, and for each deadline that only the variant has. Its outputs of a step reach
+/// the next stage at the time of the recorded outputs of that step. So only the effects of the change differ, and not
+/// the moments at which batches happened to be written. If the recorded stage had no output or wake in a step, the
+/// variant's own time counts. After the end of the log both machines follow their own deadlines.
 final class LockstepStage {
     private let recorded: RecordedStage
     private let baseline: any StageMachine
@@ -31,7 +31,7 @@ final class LockstepStage {
     /// The last recorded input event that was fed.
     private var lastFed: UInt64
     private var (baselineNext, variantNext): (UInt64, UInt64)
-    /// The latest step's time.
+    /// The latest time at which an output was passed to the consumers; at first, the time of the start.
     private var time: Instant
 
     init(
@@ -60,7 +60,8 @@ final class LockstepStage {
         try variant.begin(wakes.header)
     }
 
-    /// Runs one step. At most one of the events is nil.
+    /// Runs the recorded wakes that come before the events, then the step of the events. At most one of the events is
+    /// nil. Does nothing for a baseline event that comes before the start.
     func runStep(
         baseline baselineEvent: LockstepEvent?, variant variantEvent: LockstepEvent?, at now: Instant
     ) throws {
@@ -142,7 +143,8 @@ final class LockstepStage {
     }
 }
 
-/// The times when a stage was woken, read from the batches of its own log.
+/// The recorded wakes of a stage: the times of the batches in its own log, because the host wakes the stage for every
+/// deadline up to a batch's `now` before it appends the batch.
 private struct RecordedWakes {
     private let upstream: String
     private let reader: EventLogReader
@@ -174,7 +176,7 @@ private struct RecordedWakes {
     }
 }
 
-/// The times when a stage's events were appended.
+/// The times at which a stage's events reach the next stage: the `now` of the batches that carry them.
 private struct RecordedTimes {
     private let reader: EventLogReader
     private var header: BatchHeader?

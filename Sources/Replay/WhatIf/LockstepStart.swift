@@ -6,7 +6,8 @@ import PipelineRuntime
 /// Brings the baseline and the variant of a stage to the event where their comparison begins.
 ///
 /// The comparison of the first stage begins at its log's beginning, or at a snapshot if the beginning is gone. The
-/// comparison of a later stage begins after the outputs that its upstream had written when it began itself.
+/// comparison of a later stage begins with the first event that its upstream stage writes in the comparison, or at a
+/// later snapshot if the beginning of its logs is gone and no earlier snapshot can be used.
 struct LockstepStart {
     let recorded: RecordedStage
     let baseline: any StageMachine
@@ -19,7 +20,9 @@ struct LockstepStart {
         recorded.isTrimmed ? try oldest(from: 0) : .beginning
     }
 
-    /// The start of a stage whose upstream's log ended at the event `last` when the upstream began.
+    /// The start of a later stage.
+    ///
+    /// - Parameter last: The last event of the upstream's log before the start of the upstream's comparison.
     func following(_ last: UInt64) throws -> StageStart {
         if last == 0, !recorded.isTrimmed { return .beginning }
         let headers = try search?.headers { recorded.covers($0) && $0.position <= last } ?? []

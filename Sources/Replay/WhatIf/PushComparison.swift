@@ -48,7 +48,7 @@ final class PushComparison {
         if !categories.isEmpty { report.noteChange(of: baseline, to: variant, categories) }
     }
 
-    /// Reports the pushes that only one side has as removed or added.
+    /// The report. A push that only the baseline has counts as removed, a push that only the variant has as added.
     func finish() -> WhatIfReport {
         for push in missing.values.joined() { report.noteRemoval(of: push) }
         for push in added.values.joined() { report.noteAddition(of: push) }
@@ -97,7 +97,7 @@ struct ComparedPush {
         return line.withUnsafeBytes { bytes in
             other.line.withUnsafeBytes { otherBytes in
                 do throws(JSONError) {
-                    return WhatIfCategory.all(try parser.parse(bytes), try otherParser.parse(otherBytes))
+                    return WhatIfCategory.differing(try parser.parse(bytes), try otherParser.parse(otherBytes))
                 } catch { return [.other] }
             }
         }

@@ -5,8 +5,9 @@ import PipelineRuntime
 
 /// Gives the variant of a stage the same answers that the recorded stage got for the same pushes.
 ///
-/// The variant gets an answer when the recorded stage got it. A push that only the variant has is accepted at once.
-/// Every answer is stored, because a redriven push has several answers: its second answer must follow its first.
+/// The variant gets an answer when the recorded stage got it, or at once if the variant sends the push later. A push
+/// that only the variant has is accepted at once. `accepted` answers are stored too, because a redriven push has
+/// several answers: its second answer must follow its first.
 package final class SharedAnswers {
     private struct StoredAnswer {
         var number: Int
@@ -33,12 +34,12 @@ package final class SharedAnswers {
     /// Pushes of the recorded stage and of the variant that are still in flight according to their first answer.
     private var (recordedInFlight, variantInFlight): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
     /// The recorded stage's final answers to pushes in flight, until the variant has the first answer too. When there
-    /// are ``answersMax`` such pushes, all these answers are dropped.
+    /// are ``answersKept`` such pushes, all these answers are dropped.
     private var finalAnswers: [PushKey: [TransportAnswer]] = [:]
 
     /// At least this many of the newest answers are kept. If the variant sends a push so late that its answer is not
     /// kept any more, the push is accepted.
-    private static let answersMax = 65_536
+    private static let answersKept = 65_536
 
     package static func pair(
         _ recorded: any AnswerSource
@@ -50,16 +51,16 @@ package final class SharedAnswers {
     private func store(_ answer: TransportAnswer, _ key: PushKey) {
         answers[key, default: []].append(StoredAnswer(number: droppedCount + storedKeys.count, answer: answer))
         storedKeys.append(key)
-        if storedKeys.count == 2 * SharedAnswers.answersMax { dropOlder() }
+        if storedKeys.count == 2 * SharedAnswers.answersKept { dropOlder() }
     }
 
     private func dropOlder() {
-        let end = droppedCount + SharedAnswers.answersMax
-        for key in storedKeys.prefix(SharedAnswers.answersMax) {
+        let end = droppedCount + SharedAnswers.answersKept
+        for key in storedKeys.prefix(SharedAnswers.answersKept) {
             answers[key]?.removeAll { $0.number < end }
             if answers[key]?.isEmpty == true { answers[key] = nil }
         }
-        storedKeys.removeFirst(SharedAnswers.answersMax)
+        storedKeys.removeFirst(SharedAnswers.answersKept)
         droppedCount = end
     }
 
@@ -84,7 +85,7 @@ package final class SharedAnswers {
             store(answer, key)
             if waiting[key] != nil { laterAnswers.append(.stored(key)) }
         } else if let key = recordedInFlight.removeValue(forKey: answer.id) {
-            if finalAnswers.count == SharedAnswers.answersMax { finalAnswers = [:] }
+            if finalAnswers.count == SharedAnswers.answersKept { finalAnswers = [:] }
             finalAnswers[key, default: []].append(answer)
             matchFinalAnswer(key)
         }

@@ -91,7 +91,8 @@ package struct WhatIf: Sendable {
         change.file.stage(named: stage.name)?.settings.record() != stage.stage.settings.record()
     }
 
-    /// - Parameter last: The last input event before the start; nil for the first stage.
+    /// - Parameter last: The last event that the upstream stage wrote before its own comparison begins; nil for each of
+    ///   the ``roots``.
     private func lockstep(_ stage: RecordedStage, _ comparison: PushComparison, after last: UInt64? = nil) throws
         -> LockstepStage
     {
@@ -120,8 +121,8 @@ package struct WhatIf: Sendable {
         let baseline = try factory.machine(
             stage.stage, context: stage.context, answers: answers.baseline, history: history)
         let variant = try MachineFactory(registry: registry, programs: change.programs).machine(
-            history.sealing(registry.hidingSecrets(of: other)), context: stage.context, answers: answers.variant,
-            history: hasOtherSettings(stage) ? nil : history)
+            history.copyingSeals(to: registry.hidingSecrets(of: other)), context: stage.context,
+            answers: answers.variant, history: hasOtherSettings(stage) ? nil : history)
         return (baseline, variant)
     }
 

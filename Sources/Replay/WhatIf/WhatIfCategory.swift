@@ -14,7 +14,8 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
     case coalescing = "coalesced differently"
     case other
 
-    static func all(_ left: JSONValue, _ right: JSONValue) -> Set<WhatIfCategory> {
+    /// The categories in which two pushes differ.
+    static func differing(_ left: JSONValue, _ right: JSONValue) -> Set<WhatIfCategory> {
         var found: Set<WhatIfCategory> = []
         compare(left, right, [], &found)
         return found
@@ -33,7 +34,8 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
         if path != ["headers", "apns-id"] { found.insert(category(of: path)) }
     }
 
-    /// Compares an alert that is only a string with an alert that is an object. The string counts as the member `body`.
+    /// Compares two alerts that are not both objects. A string counts as the member `body` of an object. If
+    /// there is no object or no string, the alerts differ in their text.
     private static func compareAlerts(_ left: JSONValue, _ right: JSONValue, _ found: inout Set<Self>) {
         guard let parts = [left, right].first(where: \.isObject), let text = [left, right].first(where: \.isString)
         else {

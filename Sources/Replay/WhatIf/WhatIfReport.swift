@@ -17,7 +17,7 @@ package struct WhatIfReport: Sendable {
         package var all: Int { added + removed + changed }
     }
 
-    /// How many pushes the baseline has.
+    /// How many pushes of the baseline were compared.
     package internal(set) var pushes = 0
     private var byKey: [Key: Group] = [:]
 

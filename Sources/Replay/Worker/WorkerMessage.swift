@@ -11,7 +11,8 @@ enum WorkerRequest {
     case restore(version: Int, position: UInt64, sequence: UInt64, now: Instant, state: [UInt8])
     case receive(lines: [UInt8], first: UInt64, now: Instant)
     case advance(now: Instant)
-    /// Answers the delivery before this message, or a delivery that was replied to with `later`.
+    /// Answers the delivery before this message, or an earlier delivery: one that was replied to with `later`, or one
+    /// whose first answer said that it is still in flight.
     case answer(TransportAnswer)
     /// The delivery before this message is answered later, or never.
     case later
@@ -23,7 +24,7 @@ enum WorkerReply {
     /// restore none.
     case ready(snapshotVersion: Int?, deadline: Instant?)
     case done(WorkerOutput)
-    /// A push. The replay must reply with `answer` or `later` at once.
+    /// A push, or the notice that a device was retired. The replay must reply with `answer` or `later` at once.
     case deliver(Delivery)
     case failed(reason: String)
 }
@@ -38,7 +39,7 @@ struct WorkerBeginning {
     var context: StageContext
     /// A JSON object: the stage's settings without the keys that every stage has.
     var settings: String
-    /// The recorded settings. Unless they are empty, they replace `settings`.
+    /// The recorded settings. They replace `settings`, unless they are empty or the stage takes no snapshots.
     var history: [SettingsHistory.Entry]
 }
 

@@ -49,15 +49,15 @@ final class WorkerPipe {
 
     /// Reads one message.
     ///
-    /// - Parameter body: Decodes the message from its JSON line and the bytes after it.
-    func receive<Message>(_ body: (JSONValue, [UInt8]) throws(InvalidMessage) -> Message) throws(Failure) -> Message {
+    /// - Parameter decode: Decodes the message from its JSON line and the bytes after it.
+    func receive<Message>(_ decode: (JSONValue, [UInt8]) throws(InvalidMessage) -> Message) throws(Failure) -> Message {
         let header = try readLine()
         let (count, text) = (try bodyCount(in: header), String(decoding: header.prefix(200), as: UTF8.self))
         let bytes = try readBytes(count)
         let result = header.withUnsafeBytes { header -> Result<Message, InvalidMessage> in
             do throws(JSONError) {
                 let json = try parser.parse(header)
-                do throws(InvalidMessage) { return .success(try body(json, bytes)) } catch { return .failure(error) }
+                do throws(InvalidMessage) { return .success(try decode(json, bytes)) } catch { return .failure(error) }
             } catch { return .failure(InvalidMessage("\(error)")) }
         }
         do throws(InvalidMessage) { return try result.get() } catch {

@@ -13,7 +13,7 @@ final class WorkerProcess {
     private let socket: Int32
     private let answerTimeout: Duration
 
-    private static let grace = DispatchTimeInterval.seconds(2)
+    private static let exitTimeout = DispatchTimeInterval.seconds(2)
 
     /// - Parameter answerTimeout: How long one read from the program, or one write to it, may take.
     init(_ command: [String], stage: String, answerTimeout: Duration) throws {
@@ -57,12 +57,15 @@ final class WorkerProcess {
     }
 
     private func replayError(_ failure: WorkerPipe.Failure, _ task: String) -> ReplayError {
-        .worker(stage: stage, "\(program) \(text(failure)) (it had to \(task))")
+        .worker(stage: stage, "\(program) \(handle(failure)) (it had to \(task))")
     }
 
-    private func text(_ failure: WorkerPipe.Failure) -> String {
+    /// Kills a program that hangs or breaks the protocol.
+    ///
+    /// - Returns: What happened, for the error message.
+    private func handle(_ failure: WorkerPipe.Failure) -> String {
         switch failure {
-        case .ended: return "ended: it \(exit)"
+        case .ended: return exit
         case .timedOut:
             child.signal(SIGKILL)
             return "did not reply within \(answerTimeout), and was killed"
@@ -74,6 +77,6 @@ final class WorkerProcess {
     }
 
     private var exit: String {
-        child.wait(atMost: WorkerProcess.grace)?.text ?? "closed its standard output"
+        child.wait(atMost: WorkerProcess.exitTimeout)?.text ?? "closed its standard output, but still runs"
     }
 }

@@ -77,10 +77,10 @@ extension WorkerOutput {
     init(_ json: JSONValue, _ body: [UInt8]) throws(InvalidMessage) {
         deadline = json.deadline
         var rest = body[...]
-        for letter in (json["rejected"].map { Array($0.elements) } ?? []).reversed() {
-            let bytes = Int(try letter.number("bytes"))
+        for entry in (json["rejected"].map { Array($0.elements) } ?? []).reversed() {
+            let bytes = Int(try entry.number("bytes"))
             guard bytes <= rest.count else { throw InvalidMessage("the rejected lines are longer than the message") }
-            rejected.insert(try WorkerOutput.rejected(letter, rest.suffix(bytes)), at: 0)
+            rejected.insert(try WorkerOutput.rejected(entry, rest.suffix(bytes)), at: 0)
             rest = rest.dropLast(bytes)
         }
         lines = Array(rest)

@@ -127,12 +127,13 @@ extension WorkerBeginning {
 
     init(_ json: JSONValue) throws(InvalidMessage) {
         guard json.natural("protocol") == WorkerBeginning.version else {
-            throw InvalidMessage("the protocol is not \(WorkerBeginning.version), which this program speaks")
+            throw InvalidMessage(
+                "the worker speaks version \(WorkerBeginning.version) of the protocol, but the replay another version")
         }
         guard let stage = json.text(.stage), let kind = json.text("kind"), let name = json.text("upstreamName"),
             let log = json.text(.log).flatMap(LogIdentity.init(uuid:)),
             let upstream = json.text("upstream").flatMap(LogIdentity.init(uuid:)), let settings = json["settings"]
-        else { throw InvalidMessage("'begin' lacks stage, kind, log, upstream, upstreamName or settings") }
+        else { throw InvalidMessage("'begin' lacks a valid stage, kind, log, upstream, upstreamName or settings") }
         (self.stage, self.kind, self.settings) = (stage, kind, String(decoding: settings.raw, as: UTF8.self))
         context = StageContext(log: log, upstream: upstream, upstreamName: name)
         history = []

@@ -12,7 +12,8 @@ package struct Certificate: Sendable {
 
     private static let label = "CERTIFICATE"
 
-    /// - Throws: If the bytes are not exactly one certificate, or libcrypto does not support its key or signature.
+    /// - Throws: If the bytes are not exactly one certificate, its dates or its key are invalid, or libcrypto does not
+    ///   support the kind of its key or signature.
     package init(der: [UInt8]) throws(SigningError) {
         defer { ERR_clear_error() }
         let owned = try DER.object(of: der, freedBy: X509_free) { d2i_X509(nil, $0, $1) }
@@ -20,7 +21,10 @@ package struct Certificate: Sendable {
         (validSince, validUntil) = try owned.with { certificate throws(SigningError) in
             guard X509_get0_pubkey(certificate) != nil,
                 X509_get_signature_info(certificate, nil, nil, nil, nil) == 1
-            else { throw .unreadable(reason: "the certificate has a key or a signature of an unknown kind") }
+            else {
+                throw .unreadable(
+                    reason: "the certificate's key is invalid, or its key or signature is of an unknown kind")
+            }
             return (
                 try Certificate.seconds(X509_get0_notBefore(certificate)),
                 try Certificate.seconds(X509_get0_notAfter(certificate))
@@ -82,7 +86,7 @@ package struct Certificate: Sendable {
         }
     }
 
-    /// Calls `body` with the subject's name, which a certificate signed by this one names as its issuer.
+    /// Calls `body` with the subject's name. A certificate that the subject issues has this name as its issuer.
     func withSubject<Result>(_ body: (OpaquePointer?) -> Result) -> Result {
         certificate.with { body(X509_get_subject_name($0)) }
     }

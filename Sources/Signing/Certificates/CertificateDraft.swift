@@ -89,7 +89,7 @@ package struct CertificateDraft: Sendable {
         if case .server(let names) = use { try ServerNames(names).add(to: certificate) }
     }
 
-    /// The extensions of the certificate, with values in the syntax of x509v3_config(5).
+    /// The extensions of the certificate except its server names, with values in the syntax of x509v3_config(5).
     private var extensions: [(kind: Int32, value: String)] {
         switch use {
         case .authority:

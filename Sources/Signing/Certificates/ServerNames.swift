@@ -4,7 +4,7 @@ import COpenSSL
 struct ServerNames {
     private let names: OwnedPointer
 
-    /// - Throws: If a name is not ASCII.
+    /// - Throws: If a DNS name is not ASCII, or memory runs out.
     init(_ names: [CertificateDraft.ServerName]) throws(SigningError) {
         let list = try OwnedPointer(GENERAL_NAMES_new(), freedBy: GENERAL_NAMES_free)
         for name in names { try ServerNames.append(name, to: list) }

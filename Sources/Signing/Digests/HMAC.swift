@@ -2,7 +2,7 @@ import COpenSSL
 
 /// HMAC with SHA-256 (RFC 2104).
 package enum HMAC {
-    /// The 32-byte code of a message. Stops the process if memory runs out, which is the only possible failure.
+    /// The 32-byte code of a message. Stops the process if libcrypto fails, for example because memory runs out.
     ///
     /// - Parameter parts: The message in parts, so that the caller need not join them.
     package static func code(of parts: [[UInt8]], key: [UInt8]) -> [UInt8] {

@@ -33,7 +33,7 @@ package struct SHA256 {
     }
 }
 
-/// A computation in libcrypto, which fails only if memory runs out.
+/// A computation in libcrypto. Stops the process if libcrypto fails, for example because memory runs out.
 private final class State {
     private let context: OpaquePointer
 

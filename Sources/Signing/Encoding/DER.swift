@@ -32,7 +32,7 @@ enum DER {
         }
     }
 
-    static func bytes(of text: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
-        Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(text), count: Int(ASN1_STRING_length(text))))
+    static func bytes(of string: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
+        Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(string), count: Int(ASN1_STRING_length(string))))
     }
 }

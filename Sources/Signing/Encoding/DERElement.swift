@@ -2,10 +2,10 @@ import COpenSSL
 
 /// An ASN.1 element in DER (X.690), with the elements that it contains.
 package struct DERElement: Sendable {
-    /// The first byte: class, form and number of the tag.
+    /// The first byte: the tag's class and form, and its number if it is below 31.
     package let identifier: UInt8
     package let content: [UInt8]
-    /// Empty if the element is primitive.
+    /// Empty if the element is primitive or has no content.
     package let elements: [DERElement]
 
     /// The identifiers of universal types (X.680, section 8.4).
@@ -17,10 +17,11 @@ package struct DERElement: Sendable {
         package static let sequence: UInt8 = 0x30
     }
 
-    /// How deep elements may be nested. Apple's library Swift ASN.1 has the same limit.
+    /// How many constructed elements may be nested in one another, the outermost included. Apple's library Swift ASN.1
+    /// allows 50 levels too, but counts a primitive element as a level, too.
     private static let nestingMax = 50
 
-    /// - Returns: nil if the bytes are not exactly one well-formed element.
+    /// - Returns: nil if the bytes are not exactly one well-formed element, or elements are nested too deeply.
     package init?(_ bytes: [UInt8]) {
         guard let elements = DERElement.elements(of: bytes[...], level: 0), elements.count == 1 else { return nil }
         self = elements[0]
@@ -47,7 +48,7 @@ package struct DERElement: Sendable {
         return elements
     }
 
-    /// - Returns: nil if the element is longer than the bytes, or its length is not encoded as DER requires.
+    /// - Returns: nil if the element is longer than the bytes, or its tag or length is not encoded as DER requires.
     private static func size(ofFirstIn bytes: ArraySlice<UInt8>) -> (header: Int, content: Int)? {
         bytes.withUnsafeBufferPointer { buffer in
             var (start, content, tag, tagClass) = (buffer.baseAddress, 0, Int32(0), Int32(0))

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A private key on the curve P-256 (FIPS 186-5), which signs with ECDSA and SHA-256.
+/// A private key on the curve P-256 (SP 800-186), which signs with ECDSA (FIPS 186-5) and SHA-256.
 package struct PrivateKey: Sendable {
     private let key: ImmutableObject
     package let publicKey: PublicKey

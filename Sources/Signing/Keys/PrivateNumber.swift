@@ -21,7 +21,8 @@ struct PrivateNumber {
         self.bytes = bytes
     }
 
-    /// PrivateKeyInfo (RFC 5208, section 5): version, algorithm, SEC 1, and optional attributes, which are ignored.
+    /// PrivateKeyInfo (RFC 5208, section 5): version, algorithm, SEC 1, and optionally one attribute, which is
+    /// ignored.
     private static func read(pkcs8 bytes: [UInt8]) -> [UInt8]? {
         guard let key = DERElement(bytes), key.identifier == DERElement.Identifier.sequence else { return nil }
         let parts = key.elements

@@ -2,7 +2,7 @@ import EventLog
 import Foundation
 import Synchronization
 
-/// Handles signals that would otherwise end the process.
+/// Handles signals that would otherwise end or suspend the process.
 ///
 /// Uses handlers instead of `SIG_IGN`, except in ``ignore(_:)``, so that child processes start with the default
 /// actions.
@@ -56,14 +56,15 @@ package enum StopSignals {
         return ends[0]
     }
 
-    /// The message for the first signal.
+    /// The message when a signal stops the program.
     package static func announcement(_ number: Int32) -> String {
         number == SIGINT ? "stopping; press Ctrl-C again to kill" : "stopping"
     }
 
     package static func ignore(_ number: Int32) { signal(number, SIG_IGN) }
 
-    /// Handles a signal by doing nothing. The system call that caused the signal then fails.
+    /// Handles a signal by doing nothing. If a system call caused the signal, the call then fails: for example, a write
+    /// beyond the limit for the size of files, which causes SIGXFSZ.
     package static func survive(_ number: Int32) {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { _ in }

@@ -11,8 +11,8 @@ package protocol ErrorWithStatus: Error, CustomStringConvertible {
 }
 
 extension ToolFailure {
-    /// The exit status and message for an error that Belfry defines. Nil for other errors, such as an error of the
-    /// argument parser.
+    /// The exit status and message for an error of one of the types listed below. Nil for other errors, such as an
+    /// error of the argument parser.
     package init?(explaining error: any Error) {
         switch error {
         case let failure as ToolFailure: self = failure

@@ -11,8 +11,8 @@ struct LineSpan: Hashable, Sendable {
 }
 
 extension [LineSpan] {
-    /// The source of the line with this number at the door, and the line's number in that source. The line may be after
-    /// the last span. Nil if the line is before the first span.
+    /// The source of the line with this number at the door, and the line's number in that source. A line after the last
+    /// span counts as a line of the last span's source. Nil if the line is before the first span.
     func place(of number: UInt64) -> (source: String, line: UInt64)? {
         last { $0.first <= number }.map { ($0.source, $0.line + number - $0.first) }
     }
@@ -47,14 +47,15 @@ package struct AcceptedLines: Hashable, Sendable {
         isComplete = isComplete && answer.refused == answer.refusals.count
     }
 
-    /// Adds lines whose answers were lost, so that the refused lines among them are not known.
+    /// Adds lines whose answers were lost. Some of them may have been refused, but it is not known which. All of them
+    /// count as accepted.
     mutating func addLinesWithLostAnswers(_ count: UInt64) {
         guard !parts.isEmpty else { return }
         parts[parts.count - 1].accepted += count
         isComplete = false
     }
 
-    /// - Parameter event: The event's number, counted from 1.
+    /// - Parameter event: The number of the event among the events of all accepted lines, counted from 1.
     /// - Returns: The line that became the event, as `FILE:LINE`; nil if the line is not known.
     package func place(ofEvent event: UInt64) -> String? {
         guard isComplete else { return nil }

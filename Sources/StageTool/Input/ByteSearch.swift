@@ -1,6 +1,6 @@
 import Glibc
 
-/// Searches bytes for a text, without looking at most of them (Horspool 1980).
+/// Searches bytes for a text. The longer the text, the more bytes it usually skips (Horspool 1980).
 package struct ByteSearch: Sendable {
     private let text: [UInt8]
     /// How far the text can move, for each value of the byte at the position of the text's last byte.

@@ -17,7 +17,8 @@ package struct InputSource: Hashable, Sendable {
     /// Opens the source for reading.
     ///
     /// - Parameter isPolled: Whether the reader uses `poll`. Then a named pipe is opened without waiting for a writer.
-    /// - Throws: ``ToolFailure`` with status 66 if the source is missing, closed, a directory or not readable.
+    /// - Throws: ``ToolFailure`` with status 66 if the file cannot be opened or is a directory, or if standard input is
+    ///   closed.
     package func open(isPolled: Bool = false) throws(ToolFailure) -> Int32 {
         if isStandardInput { return try InputSource.openStandardInput() }
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | (isPolled ? O_NONBLOCK : 0))

@@ -24,6 +24,8 @@ package final class LineReader {
     /// The reader refuses longer lines. The limits of the door are lower (``DoorLimits``).
     package static let lineBytesMax = 4 << 20
     package static let blockLinesMax = 1_000
+    /// A block of several lines has at most this many bytes, without its last line feed. A longer line is a block of
+    /// its own.
     package static let blockBytesMax = 256 << 10
 
     private let recognizesRestarts: Bool

@@ -1,6 +1,6 @@
 import PipelineRuntime
 
-/// Sends lines to a door and reports the source, line number and reason of each refusal. Belongs to one thread.
+/// Sends lines to a door, and reports refused lines with source, line number and reason. Belongs to one thread.
 package final class LineSender {
     package struct Totals: Equatable {
         /// The lines that this run sent to the door, or refused because they were too long to send.
@@ -20,7 +20,7 @@ package final class LineSender {
         package var allRefused: UInt64 { refused + (knownRefused ?? 0) }
     }
 
-    /// The answer to a line that saved a subscription.
+    /// A subscription that a line saved, with the source and number of this line.
     package struct Saved {
         package var source: String
         package var line: UInt64
@@ -84,14 +84,15 @@ package final class LineSender {
     /// A terminal shows the first refusals; a file or a pipe gets all.
     package static var refusalsMax: Int? { StandardError.isTerminal ? 20 : nil }
 
-    /// Sends all lines, or the lines before a restart. Returns when the door has answered them, or when ``mayContinue``
-    /// returns false.
+    /// Sends all lines, or the lines before a ``LineReader/restartLine``. Returns when the door has answered them, or
+    /// when ``mayContinue`` returns false.
     ///
     /// - Parameters:
     ///   - silenceMax: How long the door may be silent while an answer is due.
     ///   - resumes: Whether to skip the lines that the door already has from this producer.
-    /// - Throws: ``LinkError`` if the door does not answer or refuses the producer; ``ToolFailure`` if an input cannot
-    ///   be read, or does not begin with the lines that the door has.
+    /// - Throws: ``LinkError`` if the door does not answer, or refuses the connection or the producer; ``ToolFailure``
+    ///   if an input cannot be read, or if the inputs do not begin with the lines that the door has; `ZMQError` if the
+    ///   socket fails.
     package func run(silenceMax: Duration, resumes: Bool) throws -> Totals {
         guard let known = try producer.greet(timeout: silenceMax, while: { mayContinue(totals) }) else { return totals }
         linesToSkip = resumes ? known : 0
@@ -185,7 +186,8 @@ package final class LineSender {
             .badData,
             """
             \(lastSource) does not begin with the \(known) that producer \(producer.name.printable) sent in earlier \
-            runs. Nothing was sent; to send \(lastSource), give another producer name, or none
+            runs. Nothing was sent; to send \(lastSource), use belfry send with another --producer name, or without \
+            --producer
             """)
     }
 
@@ -245,7 +247,8 @@ package final class LineSender {
         onSaved(Saved(source: source, line: line, answer: saved))
     }
 
-    /// The codes whose reasons say only which byte is wrong.
+    /// A reason with one of these codes describes only one place in the line. So the message adds that the line is not
+    /// JSON.
     private static let syntaxCodes: Set = ["json.unexpected_byte", "json.unexpected_end", "json.trailing_bytes"]
 
     private func text(_ line: UInt64, _ kind: String, _ path: String, _ reason: String, _ code: String) -> String {
@@ -257,7 +260,7 @@ package final class LineSender {
         return ([head] + lines.dropFirst().map { "    " + $0 }).joined(separator: "\n")
     }
 
-    /// The message after a failure: how many lines were accepted, and how to continue.
+    /// The message when sending ended early: how many lines were accepted, and how to continue.
     package func progress(producer name: String?) -> String {
         let done = totals.accepted + totals.known
         let unanswered = hasGreeted ? next - 1 - through : 0

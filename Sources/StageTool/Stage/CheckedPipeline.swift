@@ -3,23 +3,25 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// A pipeline file with valid settings.
+/// A pipeline file whose stages were checked, or the pipeline recorded in a folder of logs.
 package struct CheckedPipeline {
     package let path: String
     package let file: PipelineFile
 
-    /// - Parameter path: The name of the file in messages.
+    /// Checks nothing.
+    ///
+    /// - Parameter path: The path in messages: of the pipeline file, or of the folder of logs.
     package init(path: String, file: PipelineFile) { (self.path, self.file) = (path, file) }
 
-    /// Checks the settings of every stage.
+    /// Checks every stage, as ``StageCheck`` does.
     ///
-    /// - Throws: ``PipelineFileError`` with all mistakes in the file.
+    /// - Throws: ``PipelineFileError`` with all mistakes that can be found independently.
     package init(_ text: PipelineText, checkingAllStagesWith registry: Registry) throws {
         path = text.path
         file = try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction)
     }
 
-    /// Checks the settings of the stages that this program can run, whose kinds are in the registry.
+    /// Checks only the stages whose kinds are in the registry: the kinds that this program can run.
     package init(_ text: PipelineText, checkingOnlyStagesOf registry: Registry) throws {
         let check = StageCheck(registry: registry)
         path = text.path
@@ -55,7 +57,7 @@ extension PipelineText {
     /// Reads a file that was named on the command line.
     ///
     /// - Throws: ``ToolFailure`` with status 66 if the file is missing, a directory or not readable;
-    ///   ``PipelineFileError`` if the file is not text, or begins with a command.
+    ///   ``PipelineFileError`` if the file is too large, is not UTF-8, or begins with a command.
     package init(argument path: String) throws {
         try PipelineArgument.check(path)
         try self.init(path: path)

@@ -12,8 +12,9 @@ struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, ReloadsOnHangup {
             discussion: """
                 Opens the door of the pipeline file for `belfry send` and other producers, and writes accepted \
                 commands to its log. Input files go through the same door: each refused line is reported with its \
-                place and reason (on a terminal, the first 20), and all other lines are accepted. After a restart, a \
-                file continues after the last line that was accepted or refused. SIGHUP makes ingest read the pipeline file again.
+                place and reason (on a terminal, the first 20 of each input), and all other lines are accepted. After \
+                a restart, a file continues after the last line that was accepted or refused. SIGHUP makes ingest read \
+                the pipeline file again.
 
                   belfry-ingest -p Pipelines/quickstart.yaml
                   belfry-ingest -p Pipelines/quickstart.yaml monday.ndjson tuesday.ndjson

@@ -5,7 +5,7 @@ import PipelineKit
 package protocol StageKind: SendableMetatype {
     /// The kind's name in pipeline files.
     static var kind: String { get }
-    /// The stage, with its policies and transports.
+    /// The plugins of the program. They include the stage of this kind, and its policies and transports.
     static var registry: Registry { get }
 }
 

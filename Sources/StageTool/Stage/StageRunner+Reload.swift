@@ -33,14 +33,14 @@ extension StageRunner {
 
     private func reloadAfterHangup() async {
         let stage = host.plan.stage
-        let isReloaded = await succeeds {
+        let isAccepted = await succeeds {
             let text = try PipelineText(forLongRunningProcess: pipeline)
             guard let preparedReload = try await self.preparedReload(of: text) else {
                 return StandardError.write("\(stage): \(pipeline) has no changes for this stage")
             }
             try await apply(preparedReload)
         }
-        if !isReloaded, running.isRunning { StandardError.write("\(stage): keeps its previous settings") }
+        if !isAccepted, running.isRunning { StandardError.write("\(stage): keeps its previous settings") }
     }
 
     private func preparedReload(of file: PipelineText) async throws -> ReloadableStage.PreparedReload? {

@@ -59,8 +59,8 @@ package struct StageRunner {
     ///
     /// - Parameter work: Runs at the same time as the stage, after the stage has started.
     package func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
-        // `belfry up` waits for an answer to each of its requests, so all requests are kept. Several signals need only
-        // one reload.
+        // All messages of `belfry up` are kept: it waits for an answer to each file, and then sends `apply` or
+        // `discard`. Several signals need only one reload.
         let (requests, request) = AsyncStream.makeStream(
             of: Request.self, bufferingPolicy: StageRunner.isSupervised ? .unbounded : .bufferingNewest(1))
         watchSignals(request)
@@ -102,7 +102,8 @@ package struct StageRunner {
             "\(host.plan.stage): send SIGHUP to belfry up, process \(getppid()), which reloads the file for all stages")
     }
 
-    /// Reports that a stage started by hand is running or waiting; `belfry up` reports this for its own stages.
+    /// Reports that a stage started by hand waits for its upstream, and that it is running. `belfry up` prints messages
+    /// of its own.
     private func announce(_ host: StageHost) async {
         guard !StageRunner.isSupervised else { return }
         let waiting = Task { [plan = host.plan, control = host.control, upstream] in
@@ -129,8 +130,8 @@ package struct StageRunner {
         }
     }
 
-    /// Adds the stage's name to an error, since several stages may share one terminal. Adds no name to errors in the
-    /// pipeline file, and to errors that Belfry does not define.
+    /// Adds the stage's name to an error, since several stages may share one terminal. Errors in the pipeline file and
+    /// errors that Belfry does not define get no name.
     package static func error(_ error: any Error, naming stage: String) -> any Error {
         guard let failure = ToolFailure(explaining: error) else { return error }
         return failure.status == .configuration && error is PipelineFileError
@@ -138,7 +139,8 @@ package struct StageRunner {
     }
 }
 
-/// The standard input that `belfry up` gives to its stages. It ends when `up` ends.
+/// The standard input that `belfry up` gives to the stages and the gateway: the socket for its messages. It ends when
+/// `up` ends.
 package enum Lifeline {
     package static func watch(
         _ receive: @escaping @Sendable (SupervisorMessage) -> Void = { _ in }, ended: @escaping @Sendable () -> Void

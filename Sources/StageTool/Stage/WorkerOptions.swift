@@ -2,7 +2,7 @@ import ArgumentParser
 import PipelineKit
 import Replay
 
-/// Makes a program do a stage's work for `belfry replay` instead of running the stage.
+/// Makes a program do a stage's work for `belfry replay` or `belfry whatif` instead of running the stage.
 package struct WorkerOptions: ParsableArguments {
     @Flag(help: ArgumentHelp("Do the stage's work for a replay, on standard input and output.", visibility: .hidden))
     package var replayWorker = false

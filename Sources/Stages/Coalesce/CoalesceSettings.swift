@@ -39,7 +39,7 @@ extension CoalesceSettings {
     }
 }
 
-/// What happens when a notification would exceed the number of held notifications per user.
+/// What happens when a user would have more held notifications than ``CoalesceSettings/pendingPerUser`` allows.
 ///
 /// A notification that leaves early because of the limit records the reason.
 package enum AtLimit: String, CaseIterable, Sendable, Hashable {

@@ -4,7 +4,8 @@ import PipelineKit
 import Time
 
 /// Turns matches into notifications. Holds each notification that a newer one may replace, for as long as the policy
-/// says, but no longer than the maximum delay.
+/// says, but no longer than the maximum delay. A notification may leave earlier because of the limit per user, or
+/// because it reaches ``HeldNotification/causesMax``.
 ///
 /// Of a user's notifications with the same collapse ID, a newer one replaces the older one. Of silent notifications
 /// without a collapse ID, a newer one replaces the older one of the same subscription. All others pass at once. A
@@ -64,8 +65,8 @@ package struct CoalesceStage: Stage {
         }
     }
 
-    /// Coalesces a match whose type is not its first member, because a plugin before this stage may write members in
-    /// any order. This stage and all later stages write the type first.
+    /// Coalesces a match whose type is not its first member. A plugin before this stage may write such a match. The
+    /// notification has its type first.
     private mutating func coalesceReordered(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         let text = event.value.withTypeFirst
         var parser = JSONParser(limits: HeldNotification.limits)

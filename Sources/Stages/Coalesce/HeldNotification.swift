@@ -5,11 +5,11 @@ import Time
 /// A held notification: the newest of the matches that replaced each other, and the changes that the notification
 /// stands for.
 ///
-/// The value has the size of a reference. All its parts are in one block of memory, which never changes: a newer match
-/// makes a new block.
+/// The value has the size of a reference. All its parts, except the list of earlier changes, are in one block of
+/// memory. The block never changes: a newer match makes a new block.
 struct HeldNotification {
-    /// The most changes that one notification lists. A notification that reaches this number leaves at once, so its
-    /// event stays small.
+    /// The most changes that one notification lists. A notification that reaches this number leaves at once. This
+    /// limits the size of its event.
     static let causesMax = 10_000
 
     private struct Fields {
@@ -33,7 +33,7 @@ struct HeldNotification {
     var limit: Instant { block.header.limit }
     /// The position of the newest match in the matches log.
     var sequence: UInt64 { block.header.sequence }
-    /// Why the notification leaves early; nil unless this is because of the limit per user.
+    /// How the limit per user makes the notification leave early; nil if the limit does not do this.
     var atLimit: AtLimit? { block.header.atLimit }
     /// Whether all changes have the same origin.
     var isOriginShared: Bool { block.header.isOriginShared }

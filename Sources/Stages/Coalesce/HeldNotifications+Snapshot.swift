@@ -13,7 +13,7 @@ extension HeldNotifications {
             snapshot.write(firstMatch(slot))
             self[slot].write(into: &snapshot)
         }
-        snapshot.write(all: leftSlots) { slot, snapshot in
+        snapshot.write(all: recentlyLeftSlots) { slot, snapshot in
             snapshot.write(lastLeft(slot) ?? .epoch)
             snapshot.write(key(slot)?.bytes ?? [])
         }

@@ -1,10 +1,12 @@
 import Time
 
-/// All held notifications by key and by deadline. If a key's notification left recently, the key's slot also has the
-/// time at which the notification left.
+/// All held notifications by key and by deadline.
 ///
-/// Holding, moving or removing one notification takes logarithmic time at most. Beyond its text, a held notification
-/// takes less than 200 bytes.
+/// A key has a slot while a notification of the key is held, and while the stage remembers when one left. Here, a
+/// notification that left recently is one whose time the stage still remembers.
+///
+/// Holding, moving or removing one notification takes logarithmic time at most. Beyond its text and the list of its
+/// earlier changes, a held notification takes less than 200 bytes.
 struct HeldNotifications {
     fileprivate enum Content {
         case free
@@ -22,10 +24,11 @@ struct HeldNotifications {
     private var freeSlots: [UInt32] = []
     private var slotsByKey = SlotTable()
     private var deadlines = DeadlineHeap()
+    /// The held notifications that count toward the limit per user.
     private var pending = PendingByUser()
     /// The slots from which a notification left recently, the earliest first.
-    private var left = SlotChain()
-    private var leftLinks = SlotLinks()
+    private var recentlyLeft = SlotChain()
+    private var recentlyLeftLinks = SlotLinks()
 
     private static let notLeft = Instant(microseconds: .min)
 
@@ -153,23 +156,23 @@ struct HeldNotifications {
     }
 
     private mutating func note(_ slot: Int, leftAt now: Instant) {
-        if hasLeft(slot) { leftLinks.remove(slot, from: &left) }
-        leftLinks.append(slot, to: &left)
+        if hasLeft(slot) { recentlyLeftLinks.remove(slot, from: &recentlyLeft) }
+        recentlyLeftLinks.append(slot, to: &recentlyLeft)
         while leftTimes.count <= slot { leftTimes.append(Self.notLeft) }
         leftTimes[slot] = now
     }
 
     /// Forgets notifications that left `memory` ago or earlier.
     mutating func forget(after memory: Duration, at now: Instant) {
-        while let slot = left.first, leftTimes[slot].advanced(by: memory) <= now {
-            leftLinks.remove(slot, from: &left)
+        while let slot = recentlyLeft.first, leftTimes[slot].advanced(by: memory) <= now {
+            recentlyLeftLinks.remove(slot, from: &recentlyLeft)
             leftTimes[slot] = Self.notLeft
             if !isHeld(slot) { free(slot) }
         }
     }
 
     /// The slots from which a notification left recently, the earliest first.
-    var leftSlots: [Int] { leftLinks.slots(of: left) }
+    var recentlyLeftSlots: [Int] { recentlyLeftLinks.slots(of: recentlyLeft) }
 
     // MARK: Slots
 

@@ -26,9 +26,10 @@ struct AppState {
     /// Whether the transport has accepted a push of the app since the transport's settings last changed.
     var hasAccepted = false
     var hold: AppHold?
-    /// The number of scheduled effects that will stop the app.
+    /// The number of scheduled ``Effect/hold(app:status:reason:wasProbe:)`` effects of the app.
     var scheduledHolds = 0
-    /// Devices whose addresses the transport does not know. Empty once the transport has accepted a push of the app.
+    /// At most ``suspectsMax`` devices whose addresses the transport does not know. When the transport accepts a push
+    /// of the app, these devices are retired and the list is emptied.
     var suspects: [Retirement] = []
 
     /// With this many suspects, the configuration must be wrong, not the addresses of the devices.
@@ -53,7 +54,7 @@ struct AppHold: Equatable {
     /// Whether a push may wait that can be the next probe. False after a wake has found no such push.
     var hasWaiting = true
 
-    /// When to send the next probe. Nil if no push waits, or if a probe has no answer yet.
+    /// When to send the next probe. Nil if ``hasWaiting`` is false, or if a probe has no answer yet.
     var due: Instant? { hasWaiting && probe == nil ? probeAt : nil }
 
     init(at now: Instant) { probeAt = now.advanced(by: Self.firstInterval) }

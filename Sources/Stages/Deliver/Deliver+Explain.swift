@@ -4,7 +4,7 @@ import PipelineKit
 import Time
 
 extension DeliverStage {
-    /// Explains what happens to a push at each device of its user, sorted by device name.
+    /// Explains what happens to a push at each device of its user that `subject` includes, sorted by device name.
     package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {

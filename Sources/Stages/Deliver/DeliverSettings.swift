@@ -14,7 +14,8 @@ import PipelineKit
 package struct DeliverSettings: PluginSettings {
     /// The transports in the order of the pipeline file. There is at least one.
     package let transports: [TransportBinding]
-    /// The longest time for which a push waits after it came.
+    /// How long a push is retried after it came. If a transport still has the push at the end of this time, the stage
+    /// waits up to five minutes longer for the answer.
     package let retryFor: Duration
     /// The most pushes that may wait at the same time. A push above the limit ends as `failed` with the limit as its
     /// reason.

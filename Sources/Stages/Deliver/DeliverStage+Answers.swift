@@ -5,13 +5,13 @@ import Time
 /// Handles the answers of transports. If a push must be tried again, the transport may say when. ``PendingPush`` says
 /// when to give up.
 ///
-/// The events that the stage writes for an answer depend on the answer, its time and the earlier events. What the
-/// stage hands out changes only from the next wake on.
+/// The events that the stage writes for an answer depend on the answer, its time and the earlier events. The answer
+/// influences which pushes the stage hands out only from the next wake on.
 extension DeliverStage {
     /// Writes the outcome of a push at a device, or an attempt if the push must wait. If the push replaces an older
     /// push, writes the `superseded` outcome of the older push first.
     ///
-    /// - Parameter answer: The transport's answer; nil if no transport got the push.
+    /// - Parameter answer: The transport's answer. It is ignored unless the line's push was handed out.
     @inline(__always)
     mutating func write(
         _ line: OutcomeLedger.Line, of arrival: OutcomeLedger.Arrival, _ answer: TransportAnswer? = nil,
@@ -198,7 +198,8 @@ extension DeliverStage {
     }
 
     static let suspicion =
-        "\(AppState.suspectsMax) devices are unknown there and none was known yet: is it the wrong environment or topic?"
+        "\(AppState.suspectsMax) devices are unknown there and none was known yet: "
+        + "is it the wrong environment or topic?"
 
     private mutating func stop(
         _ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
@@ -250,7 +251,7 @@ extension DeliverStage {
         let attempt = push.note(note, answered: answer)
         var push = push
         push.superseder = push.superseder ?? pending.successor(of: push)?.push
-        if let newer = push.superseder, !push.isUnderWay {
+        if let newer = push.superseder, !push.isStillAtTransport {
             return drop(push, for: newer, attempt, answer, into: &out)
         }
         guard pending.count < settings.pendingMax else { return refuse(push, attempt, answer, into: &out) }

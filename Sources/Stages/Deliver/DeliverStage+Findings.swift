@@ -1,7 +1,7 @@
 import JSON
 import PipelineKit
 
-/// Reports to the operator about stopped apps, whose transport rejects every push until somebody corrects the cause.
+/// Reports to the operator about stopped apps, and about devices whose transport the pipeline does not have.
 extension DeliverStage {
     package static let checkName: String? = "apps"
 
@@ -38,7 +38,7 @@ extension DeliverStage {
         out.tell("\(key.transport): \(key.appText): the transport accepted a device: pushes are sent again")
     }
 
-    /// Tells the operator that no push can reach a device. Called for the first such device of each app.
+    /// Tells the operator that no push can reach a device. Called for the first such device of each ``AppKey``.
     func reportUnknownTransport(of registration: Registration, into out: inout Outbox) {
         let key = AppKey(transport: registration.transport, app: registration.app)
         let names = settings.transports.map(\.name)

@@ -121,7 +121,7 @@ extension PendingPush {
         lines.append("waits", isHeld ? PendingPush.heldWord : TransportAnswer.Outcome.deferred.rawValue)
         lines.append(status: status, reason: reason)
         lines.append(.attempts, attempts)
-        if isUnderWay { lines.append(.underWay, true) }
+        if isStillAtTransport { lines.append(.underWay, true) }
         lines.append("came", arrived)
         lines.append("due", due)
         lines.append("}\n")

@@ -2,9 +2,9 @@ import JSON
 import PipelineKit
 import Time
 
-/// What the stage does when its deadline comes.
+/// What the stage does when its deadline comes, and how it hands out unanswered pushes again after a restart.
 extension DeliverStage {
-    /// A wake hands out no further due push after this many bytes of deliveries. The next wake hands out the rest.
+    /// A wake hands out no further due push after this many bytes of deliveries. The next wake continues with the rest.
     private static let handOutBytesMax = 1 << 20
 
     package mutating func wake(at now: Instant, into out: inout Outbox) {
@@ -37,14 +37,15 @@ extension DeliverStage {
         if settings.retired != nil { enqueue(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
-    /// Withdraws all unanswered pushes to the devices for which `isIncluded` is true. A push that a transport has taken
-    /// keeps the transport's answer. Notices, the probes of apps and pushes that are under way are not withdrawn.
+    /// Withdraws all unanswered pushes to the devices for which `isIncluded` is true. A push that a transport has
+    /// already taken gets the transport's answer nevertheless. Notices, the probes of apps and pushes that the
+    /// transport still has are not withdrawn.
     private func withdraw(
         as outcome: TransportAnswer.Outcome, status: Int? = nil, reason: String?, into out: inout Outbox,
         where isIncluded: (Device) -> Bool
     ) {
         let repeats = pending.awaitingAnswerInOrder.filter { push in
-            !push.isNotice && !push.isUnderWay && isIncluded(push.device)
+            !push.isNotice && !push.isStillAtTransport && isIncluded(push.device)
                 && registry.apps[push.device.appIndex].hold?.probe != push.key
         }
         for delivery in repeats.map(\.delivery) + ledger.deliveries(where: isIncluded) {
@@ -92,8 +93,10 @@ extension DeliverStage {
         handOut(push, at: now, into: &out)
     }
 
-    /// The first push that is held for the app; nil if no push is held. Unless `retryTo` is `first`, a held push ends
-    /// if ``readdressed(_:)`` returns nil for it, and is released if its device is now registered for another app or
+    /// The first held push that can be the app's probe; nil if there is no such push.
+    ///
+    /// Unless `retryTo` is `first`, all held pushes of the app are checked before. A held push ends if
+    /// ``readdressed(_:)`` returns nil for it, and is released if its device is now registered for another app or
     /// transport.
     private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
         guard settings.retryTo != .first else { return pending.held(of: app).first }
@@ -118,7 +121,7 @@ extension DeliverStage {
     /// gone or must not get the push because it is registered for another app, unless the transport still has the push.
     private func readdressed(_ push: PendingPush) -> PendingPush? {
         guard settings.retryTo != .first, !push.isNotice else { return push }
-        guard let device = currentDevice(of: push) else { return push.isUnderWay ? push : nil }
+        guard let device = currentDevice(of: push) else { return push.isStillAtTransport ? push : nil }
         return push.moved(to: device)
     }
 
@@ -152,7 +155,7 @@ extension DeliverStage {
             if let note = end(of: push, at: now) {
                 pending.remove(push.key)
                 write(note, of: push, into: &out)
-            } else if !push.isNotice, !push.isUnderWay, registry.apps.isHeld(push.device.appIndex) {
+            } else if !push.isNotice, !push.isStillAtTransport, registry.apps.isHeld(push.device.appIndex) {
                 pending.hold(push, until: push.end(settings.retryFor, after: now))
                 registry.apps[push.device.appIndex].hold?.noteArrival(at: now)
             } else {
@@ -161,7 +164,7 @@ extension DeliverStage {
         }
     }
 
-    /// The note for the outcome of a due push that is not tried again; nil if the push is tried again.
+    /// The note for the outcome of a due push that ends now; nil if the push does not end.
     private func end(of push: PendingPush, at now: Instant) -> PushNote? {
         let hasTransport = push.isNotice ? settings.retired != nil : push.device.hasTransport
         if !hasTransport { return push.note(PushNote(.unknownTransport)) }
@@ -174,7 +177,7 @@ extension DeliverStage {
 
     /// Whether the delivery only queries the status of a push that the transport still has.
     private func isStatusQuery(_ push: PendingPush, at now: Instant) -> Bool {
-        guard push.isUnderWay else { return false }
+        guard push.isStillAtTransport else { return false }
         if settings.retryTo != .first, !push.isNotice, currentDevice(of: push) == nil { return true }
         return push.superseder != nil || push.sendDeadline(settings.retryFor) <= now
             || !push.isNotice && registry.apps.isHeld(push.device.appIndex)

@@ -7,8 +7,8 @@ import Time
 ///
 /// Every push ends in exactly one outcome for each device that the user has when the push arrives, or in one
 /// `no_device`. A redriven push goes to one device only. An outcome is written when the answer comes. If a push must be
-/// tried again, an `attempt` is written first, and the push waits in the stage's state. The `apns-id` depends only on
-/// earlier events, so a repeat after a restart is recognisable.
+/// tried again, an `attempt` is written first, and the push waits in the stage's state. All attempts of
+/// a push at a device have the same `apns-id`, so a repeat after a restart is recognisable.
 ///
 /// If the settings ask for it, the app's backend gets a ``RetirementNotice`` for each retired device.
 package struct DeliverStage: Stage {
@@ -60,7 +60,8 @@ package struct DeliverStage: Stage {
                 send(redrive.push, to: devices, event.sequence, redriveOf: redrive.original, at: now, into: &out)
             } else if event.isOfType(EventName.deviceRegister) {
                 let registration = try Registration(event.value, tokenRules)
-                if try registry.register(registration, at: now) { reportUnknownTransport(of: registration, into: &out) }
+                let isFirstOfUnknownTransport = try registry.register(registration, at: now)
+                if isFirstOfUnknownTransport { reportUnknownTransport(of: registration, into: &out) }
             } else if event.isOfType(EventName.deviceUnregister) {
                 registry.unregister(try DeviceName(event.value))
             } else if let missing = Self.unfinished.first(where: { event.value[.type]?.equals($0.type) ?? false }) {
@@ -141,7 +142,7 @@ package struct DeliverStage: Stage {
         ledger.noteSuperseder(arrival.push, of: key)
         guard pending.mayHavePushes(ofOwnerOf: line.device), let older = pending.superseded(by: key) else { return }
         pending.noteSuperseder(arrival.push, of: older)
-        if !older.isUnderWay, !older.awaitsAnswer { line.replaced = older.key }
+        if !older.isStillAtTransport, !older.awaitsAnswer { line.replaced = older.key }
     }
 
     /// The outcome of a push that no transport gets; nil if a transport must get the push.

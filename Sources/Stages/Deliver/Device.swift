@@ -13,8 +13,8 @@ final class Device: Sendable {
     let registered: Instant
     /// Makes the `apns-id` of a push to this device differ from the `apns-id` at the user's other devices.
     let salt: UInt64
-    /// Identifies the device among the devices of all users.
-    let number: UInt64
+    /// A hash that identifies the device among the devices of all users.
+    let identityHash: UInt64
     /// A hash of ``owner``.
     let ownerHash: Int
     /// The names of the user and the device, then the token.
@@ -26,7 +26,7 @@ final class Device: Sendable {
         registered = time
         self.registeredApp = registeredApp
         salt = FNV.hash(registration.device.name.utf8)
-        number = FNV.hash(registration.device.user + registration.device.name.utf8)
+        identityHash = FNV.hash(registration.device.user + registration.device.name.utf8)
         ownerHash = Device.hash(ofOwner: registration.device.user)
         let user = registration.device.user.dropFirst(registeredApp.ownerPrefix.count).dropLast()
         let name = registration.device.name.utf8
@@ -74,7 +74,7 @@ final class Device: Sendable {
             && tokenBytes == other.tokenBytes
     }
 
-    /// Feeds the hash of the device's address.
+    /// Feeds the device's address into the hasher.
     func hashAddress(into hasher: inout Hasher) {
         hasher.combine(registeredApp.index)
         tokenBytes.withUnsafeBytes { hasher.combine(bytes: $0) }

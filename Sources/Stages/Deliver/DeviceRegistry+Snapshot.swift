@@ -89,6 +89,8 @@ extension SnapshotReader {
 
 extension DeviceRegistry {
     /// Writes one line for each device, sorted by container, environment, user and name.
+    ///
+    /// - Parameter pending: See ``PendingPushes/countByDevice``.
     func writeState(pending: [[UInt8]: Int], into lines: inout ByteBuffer) {
         for device in usersInOrder.flatMap(\.devices) {
             device.writeState(pending[device.collapseKey([])], apps[device.appIndex], into: &lines)

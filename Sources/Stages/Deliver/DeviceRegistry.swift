@@ -3,7 +3,7 @@ import Time
 
 /// All registered devices by user. No two devices have the same address.
 struct DeviceRegistry {
-    /// The most devices of one user. Every push is sent to all of them.
+    /// The most devices of one user. One push may go to all of them.
     static let devicesPerUserMax = 1000
 
     /// The transports of the pipeline.
@@ -13,7 +13,7 @@ struct DeviceRegistry {
     private var byAddress: Set<AddressedDevice> = []
     /// The apps of all current and former devices.
     var apps = Apps()
-    /// One for each app of a device, by its index in ``apps``.
+    /// What the devices of each app share, by the app's index in ``apps``.
     private var registeredApps: [Int: RegisteredApp] = [:]
 
     init(transports: Set<String>) { self.transports = transports }
@@ -38,8 +38,8 @@ struct DeviceRegistry {
     ///
     /// A token belongs to the last device that registered it, for example after a phone changed hands.
     ///
-    /// - Returns: Whether the device is the first one of its app that registered with a transport that the pipeline does
-    ///   not have.
+    /// - Returns: Whether the pipeline does not have the device's transport, and no earlier device of the app registered
+    ///   with this transport.
     @discardableResult
     mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) -> Bool {
         try checkRoom(for: registration.device)

@@ -14,8 +14,9 @@ enum Effect {
     ///   - wasProbe: Whether the answer was to a probe of an app that is already stopped.
     case hold(app: Int, status: Int?, reason: String?, wasProbe: Bool)
     case resume(app: Int)
-    /// The settings of the app's transport have changed. The app is resumed a second later, because in a replay an
-    /// event with the time of the last batch under the old settings would still belong to the old settings.
+    /// The settings of the app's transport have changed. The app is resumed a second later. If it were resumed at once,
+    /// the wake could have the time of the last batch under the old settings, and a replay would repeat the wake under
+    /// the old settings.
     case resumeAfterSettingsChange(app: Int)
 }
 
@@ -30,7 +31,7 @@ struct ScheduledEffect {
     }
 }
 
-/// A device whose address is no longer valid, and the answer that says so.
+/// A device whose address is no longer valid or is unknown to the transport, and the answer that says so.
 struct Retirement {
     var device: Device
     var push: UInt64

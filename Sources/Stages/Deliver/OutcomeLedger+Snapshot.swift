@@ -23,7 +23,7 @@ extension OutcomeLedger {
             lines.append(try Line(from: &snapshot, &registry, of: push, unpruned))
         }
         guard lines.first?.awaitsAnswer == true else {
-            throw snapshot.error("a push in the ledger waits for no answer")
+            throw snapshot.error("a push that was handed out waits for no answer")
         }
         insert(arrival, lines)
     }

@@ -6,8 +6,8 @@ import Time
 ///
 /// A device's outcome is written when its answer comes, independently of other devices and pushes. A push may
 /// have ended or be held at some of its devices. Its events for these devices need no answer: each is written right
-/// after the outcome at the previous device. So the outcomes of a push are in the order of its devices if the answers
-/// come in that order and no answer is deferred.
+/// after the event for the previous device. So the outcomes of a push are in the order of its devices if the answers
+/// come in that order and the push waits at none of the devices.
 struct OutcomeLedger {
     /// The state of a push at a device.
     enum Result {

@@ -5,8 +5,8 @@ import Time
 
 /// The text that all outcomes and attempts of a push or a notice share.
 struct OutcomeText {
-    /// The first part of the event, up to the user, and the last part. The last part starts at the causes, or in the
-    /// event of a notice at `registered`.
+    /// The first part of the event, which ends with the user, and the last part. The last part starts at the causes, or
+    /// in the event of a notice at `registered`.
     private let text: [UInt8]
     private let causesStart: Int
     let isOfNotice: Bool

@@ -19,7 +19,7 @@ extension PendingPush {
         snapshot.write(lastHandedOut)
         snapshot.write(attempts)
         snapshot.write(mayRepeat)
-        snapshot.write(isUnderWay)
+        snapshot.write(isStillAtTransport)
         snapshot.write(awaitsAnswer)
         snapshot.write(superseder) { $1.write($0) }
         snapshot.write(status) { $1.write($0) }
@@ -41,7 +41,7 @@ extension PendingPush {
         (arrived, lastHandedOut) = (try snapshot.instant(), try snapshot.instant())
         attempts = try snapshot.attempts()
         mayRepeat = try snapshot.flag()
-        isUnderWay = try snapshot.flag()
+        isStillAtTransport = try snapshot.flag()
         awaitsAnswer = try snapshot.flag()
         superseder = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.number() }
         status = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.integer() }
@@ -78,7 +78,7 @@ extension AppKey {
 }
 
 extension AppState {
-    /// Whether the state is still the state of a new app.
+    /// Whether the state equals the state of a new app. A snapshot leaves out such a state.
     var isInitial: Bool { !hasAccepted && hold == nil && scheduledHolds == 0 && suspects.isEmpty }
 
     /// Forgets what the transport answered under its earlier settings.

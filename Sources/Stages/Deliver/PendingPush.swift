@@ -3,11 +3,12 @@ import JSON
 import PipelineKit
 import Time
 
-/// A push that waits for another attempt at a device, or until its app is resumed. A notice for the app's backend
-/// waits in the same form.
+/// A push at a device that waits for another attempt, for the answer to another attempt, or until its app is resumed. A
+/// notice for the app's backend waits in the same form.
 struct PendingPush {
+    /// The sequence of the push. For a notice: the sequence of the push that retired the device.
     let push: UInt64
-    /// The registration of the device when the push came or was last handed out.
+    /// The registration that the push is for: the one when the push came, or a newer one of the same device.
     var device: Device
     let id: PositionID
     let outcome: OutcomeText
@@ -24,7 +25,7 @@ struct PendingPush {
     var mayRepeat = false
     /// Whether the transport still has the push, according to its last answer. Then only the transport knows the
     /// outcome.
-    var isUnderWay = false
+    var isStillAtTransport = false
     /// Whether the push was handed out since it began to wait, and has no answer yet.
     var awaitsAnswer = false
     /// The newer push that replaces this push, unless the transport has already sent this push.
@@ -84,10 +85,10 @@ struct PendingPush {
     /// When the push is given up.
     ///
     /// - Parameters:
-    ///   - retryFor: The longest time that a push may wait.
+    ///   - retryFor: How long after its arrival a push may still be sent.
     ///   - moment: A time that the result must be later than; nil if there is no such time.
     func end(_ retryFor: Duration, after moment: Instant?) -> Instant {
-        let end = sendDeadline(retryFor).advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
+        let end = sendDeadline(retryFor).advanced(by: isStillAtTransport ? Self.lastAnswerWait : .zero)
         return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end
     }
 
@@ -103,7 +104,7 @@ struct PendingPush {
     mutating func add(_ answer: TransportAnswer) {
         attempts += max(answer.attempts, 0)
         mayRepeat = mayRepeat || answer.mayRepeat
-        isUnderWay = answer.outcome == .deferred && answer.isUnderWay
+        isStillAtTransport = answer.outcome == .deferred && answer.isUnderWay
         (status, reason) = (answer.status ?? status, answer.reason ?? reason)
     }
 
@@ -117,8 +118,8 @@ struct PendingPush {
             note.answer = PushNote.noAnswer
         }
         (note.status, note.reason) = answer.map { ($0.status, $0.reason) } ?? (status, reason)
-        // A push that is under way counts as an attempt: the transport has sent it, although the result is unknown.
-        note.attempts = attempts + (note.isFinal && isUnderWay ? 1 : 0)
+        // A push that the transport still has counts as an attempt: it was sent, although the result is unknown.
+        note.attempts = attempts + (note.isFinal && isStillAtTransport ? 1 : 0)
         if let answer, answer.attempts != note.attempts { note.tries = answer.attempts }
         note.isUnderWay = answer?.isUnderWay ?? false
         (note.mayRepeat, note.receipt) = (mayRepeat, answer?.receipt)
@@ -161,8 +162,8 @@ struct PushHeaders {
 
     init(_ headers: JSONValue?) {
         guard let headers else { return }
-        let secondsMax = Instant.distantFuture.microseconds / 1_000_000
-        if let seconds = DeliveredPush.expiration(headers), (0..<secondsMax).contains(seconds) {
+        let secondsEnd = Instant.distantFuture.microseconds / 1_000_000
+        if let seconds = DeliveredPush.expiration(headers), (0..<secondsEnd).contains(seconds) {
             isForOneAttempt = seconds == 0
             expiresAt = seconds > 0 ? Instant(microseconds: seconds * 1_000_000) : nil
         }

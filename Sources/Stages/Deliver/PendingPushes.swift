@@ -6,7 +6,7 @@ import Time
 struct PendingPushes {
     private(set) var byKey: [PendingKey: PendingPush] = [:]
     private var byCollapseKey: [[UInt8]: PendingKey] = [:]
-    /// The number of waiting pushes of each user.
+    /// The number of waiting pushes and notices of each user, by ``Device/ownerHash``.
     private var countByOwner: [Int: Int] = [:]
     private var queue = DueQueue()
 
@@ -24,8 +24,8 @@ struct PendingPushes {
 
     subscript(key: PendingKey) -> PendingPush? { byKey[key] }
 
-    /// Whether a push may wait for a device of the user. Two users may share a hash, so the result may be true although
-    /// no push waits for the user.
+    /// Whether a push or notice of the device's user may wait. Two users may share a hash, so the result may be true
+    /// although nothing waits for the user.
     func mayHavePushes(ofOwnerOf device: Device) -> Bool {
         !countByOwner.isEmpty && countByOwner[device.ownerHash] != nil
     }
@@ -37,7 +37,7 @@ struct PendingPushes {
     /// yet, or the transport still has the push.
     func expectsAnswer(to id: Delivery.ID) -> Bool {
         guard !byKey.isEmpty, let push = byKey[PendingKey(id)] else { return false }
-        return push.awaitsAnswer || push.isUnderWay
+        return push.awaitsAnswer || push.isStillAtTransport
     }
 
     /// The pushes that were handed out since they began to wait, and have no answer yet, in the order of their keys.
@@ -65,7 +65,7 @@ struct PendingPushes {
         var push = push
         remove(push.key)
         push.superseder = superseder
-        if !push.isUnderWay { (push.due, push.isHeld) = (nil, false) }
+        if !push.isStillAtTransport { (push.due, push.isHeld) = (nil, false) }
         insert(push)
     }
 
@@ -112,7 +112,8 @@ struct PendingPushes {
 
 /// A heap of the times at which pushes are due.
 ///
-/// If the time of a push changes, its old entry stays in the heap until it comes first or most entries are outdated.
+/// If the time of a push changes or the push ends, its old entry stays in the heap until it comes first, or until the
+/// heap has many more entries than there are pending pushes.
 struct DueQueue {
     struct Entry: Comparable {
         let due: Instant
@@ -137,7 +138,8 @@ struct DueQueue {
         }
     }
 
-    /// Drops outdated entries from the front, and all outdated entries once they are the majority.
+    /// Drops outdated entries from the front. If the heap has many more entries than there are pending pushes,
+    /// drops all outdated entries.
     mutating func dropOutdated(in pushes: [PendingKey: PendingPush]) {
         if heap.count > 2 * pushes.count + 64 {
             heap = pushes.compactMap { key, push in push.due.map { Entry(due: $0, key: key) } }.sorted()

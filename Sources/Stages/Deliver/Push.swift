@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// A parsed `push` event. Its members are views into the event.
+/// A parsed `push` event. Its members, except ``user``, are views into the event.
 struct Push: ~Escapable {
     /// A key that consists of container, environment and user.
     let user: [UInt8]
@@ -13,7 +13,8 @@ struct Push: ~Escapable {
     let payload: JSONValue
     /// The payloads by topic, for topics with a badge of their own.
     private let payloadByTopic: JSONValue?
-    /// The complete payload, if parts of ``payload`` were left out.
+    /// The complete payload, if the payload stage left parts out because a payload was too long. Nil if no payload was
+    /// too long. Also nil if the complete payload was too long to be included in the push.
     let unpruned: JSONValue?
     let causes: JSONValue
     /// The device that made the change, if it is a device of the user. Nil for a redriven push.

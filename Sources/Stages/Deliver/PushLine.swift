@@ -83,7 +83,7 @@ extension Delivery {
     init(push: UInt64, at device: Device, head: [UInt8], rest: [UInt8], unpruned: [UInt8]? = nil) {
         self.init(
             id: ID(push: push, device: device.name), transport: device.transport, app: device.app,
-            destination: device.number, head: head, rest: rest, unpruned: unpruned)
+            destination: device.identityHash, head: head, rest: rest, unpruned: unpruned)
     }
 }
 

@@ -50,7 +50,7 @@ struct RetirementNotice {
 }
 
 extension DeliverStage {
-    /// Adds a notice, which the current wake hands out. If too many pushes wait already, the notice ends as `failed`.
+    /// Adds a notice, which is due at once. If too many pushes wait already, the notice ends as `failed`.
     mutating func enqueue(_ notice: RetirementNotice, into out: inout Outbox) {
         let push = PendingPush(notice)
         guard pending.count < settings.pendingMax else {
@@ -73,9 +73,9 @@ extension DeliverStage {
         }
     }
 
-    /// Retries the notice after a second. Each later pause is as long as the notice has already waited, at most an
-    /// hour. If the answer asks for a later retry, the stage waits until then. The stage must retry, because a
-    /// transport gives up within seconds, and the backend may take longer to restart.
+    /// Makes the notice wait for a retry. The pause is as long as the notice has already waited, but at least a second
+    /// and at most an hour. If the answer asks for a later retry, the notice waits until then. The stage must retry,
+    /// because a transport gives up within seconds, and the backend may take longer to restart.
     private mutating func postpone(
         _ answer: TransportAnswer, notice push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
@@ -94,8 +94,8 @@ extension DeliverStage {
 
 extension TransportAnswer {
     /// Whether the answer ends the notice: the backend accepted or permanently rejected the notice, or the transport
-    /// failed without an attempt. A server error, a timeout, a rate limit and a missing answer are not final (RFC 9110,
-    /// sections 15.5.9 and 15.6; RFC 6585, section 4).
+    /// failed without an attempt. A server error, a timeout, "too early", a rate limit and a missing answer are not
+    /// final (RFC 9110, sections 15.5.9 and 15.6; RFC 8470, section 5.2; RFC 6585, section 4).
     fileprivate var isFinal: Bool {
         switch outcome {
         case .accepted, .unregistered, .unknownAddress: true

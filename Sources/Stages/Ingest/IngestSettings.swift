@@ -11,7 +11,7 @@ package struct IngestSettings: PluginSettings {
     package var predicates = Predicates.cloudKit
 
     package enum Predicates: String, CaseIterable, Sendable {
-        /// The predicates that CloudKit supports. They may use Belfry's additions to the syntax of the text.
+        /// The predicates that CloudKit supports. Their texts may use Belfry's additions to the syntax.
         case cloudKit
         /// Also `OR`, `ALL`, and `NOT` before `BETWEEN` and before groups with `AND` and `OR`.
         case extended

@@ -5,13 +5,15 @@ import PipelineKit
 import Predicates
 import Time
 
-/// Checks commands and writes the accepted commands to the changes log, the input of all later stages.
+/// Checks commands and writes the accepted commands to the changes log, which the match stage reads.
 ///
-/// The log gets each command as it came, but without `time`. A `records.modify` or a command with participants may
-/// become several events, and a `zone.save` of an existing zone writes no event. Ingest completes record commands: it
-/// adds `change`, and to a delete the record's last known fields as `before` and its `recordType`, unless the command
-/// has them. If a user saves a subscription ID that the user already has in another database, ingest first writes a
-/// `subscription.delete` for that database.
+/// The log gets most commands as they came, but without `time`. A `records.modify` becomes a `record.save` or
+/// `record.delete` for each operation; a `forceDelete` of a record that does not exist writes no event. A command with
+/// participants becomes one event for each participant. A `zone.save` of an existing zone writes no event.
+///
+/// Ingest completes record commands: it adds `change`, and to a delete the record's last known fields as `before` and
+/// its `recordType`, unless the command has them. If a user saves a subscription ID that the user already has in
+/// another database, ingest first writes a `subscription.delete` for that database.
 package struct IngestStage: Stage {
     package static let kind = "ingest"
     package static let writes: LogKind? = .changes
@@ -139,9 +141,9 @@ package struct IngestStage: Stage {
     ) {
         let subscriptionID = command[.subscription]?[.subscriptionID]
         let former = databases.save(command)
-        for home in former {
+        for old in former {
             append(into: &out) {
-                CommandWriter.write(deleteOf: subscriptionID, in: home.database, for: command, into: &$0)
+                CommandWriter.write(deleteOf: subscriptionID, in: old.database, for: command, into: &$0)
             }
         }
         append(into: &out) { CommandWriter.write(command, into: &$0) }
@@ -159,14 +161,17 @@ extension IngestStage {
     private mutating func modify(_ command: JSONValue, into out: inout Outbox) throws(ModelError) {
         let mark = out.mark
         do throws(ModelError) {
-            for change in try changes(of: command, into: &out) { memory.apply(change) }
+            for change in try performOperations(of: command, into: &out) { memory.apply(change) }
         } catch {
             out.removeEvents(after: mark)
             throw error
         }
     }
 
-    private mutating func changes(
+    /// Writes the events of all operations.
+    ///
+    /// - Returns: The changes for the memory.
+    private mutating func performOperations(
         of command: JSONValue, into out: inout Outbox
     ) throws(ModelError) -> [Modification.Change] {
         var (modification, index, sequence) = (Modification(command, reader), 0, next)

@@ -29,8 +29,8 @@ struct SubscriptionDatabases {
     /// - Returns: The other databases in which the user had the ID.
     mutating func save(_ command: JSONValue) -> [FormerDatabase] {
         let new = Self.bit(of: command)
-        let print = fingerprint(command, command[.subscription]?[.subscriptionID])
-        guard let before = saved.updateValue(Self.bits(of: command), forKey: print) else { return [] }
+        let fingerprint = self.fingerprint(command, command[.subscription]?[.subscriptionID])
+        guard let before = saved.updateValue(Self.bits(of: command), forKey: fingerprint) else { return [] }
         return Self.scopes.indices.filter { before & ~new & 1 << $0 != 0 }.map {
             FormerDatabase(database: Self.scopes[$0], firesOnce: before & 1 << ($0 + Self.scopes.count) != 0)
         }
@@ -38,16 +38,16 @@ struct SubscriptionDatabases {
 
     /// Records a `subscription.save` of the log. If the subscription moved, the log has the delete before the save.
     mutating func recall(_ command: JSONValue) {
-        let print = fingerprint(command, command[.subscription]?[.subscriptionID])
-        saved[print] = saved[print, default: 0] & ~Self.allBits(of: command) | Self.bits(of: command)
+        let fingerprint = self.fingerprint(command, command[.subscription]?[.subscriptionID])
+        saved[fingerprint] = saved[fingerprint, default: 0] & ~Self.allBits(of: command) | Self.bits(of: command)
     }
 
     /// Records a checked `subscription.delete`.
     mutating func delete(_ command: JSONValue) {
-        let print = fingerprint(command, command[.subscriptionID])
-        guard let before = saved[print] else { return }
+        let fingerprint = self.fingerprint(command, command[.subscriptionID])
+        guard let before = saved[fingerprint] else { return }
         let remaining = before & ~Self.allBits(of: command)
-        saved[print] = remaining == 0 ? nil : remaining
+        saved[fingerprint] = remaining == 0 ? nil : remaining
     }
 
     static func warning(moved subscriptionID: JSONValue?, from former: FormerDatabase) -> SavedSubscription.Warning {
@@ -103,9 +103,9 @@ extension SubscriptionDatabases {
         let count = try snapshot.count(bytesEach: 2)
         saved.reserveCapacity(count)
         for _ in 0..<count {
-            let (print, bits) = (try snapshot.number(), try snapshot.number())
+            let (fingerprint, bits) = (try snapshot.number(), try snapshot.number())
             guard bits < 1 << UInt64(2 * Self.scopes.count), Self.isValid(UInt8(bits)),
-                saved.updateValue(UInt8(bits), forKey: print) == nil
+                saved.updateValue(UInt8(bits), forKey: fingerprint) == nil
             else { throw snapshot.error("a subscription appears twice, or its databases are invalid") }
         }
     }

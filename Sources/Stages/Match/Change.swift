@@ -24,7 +24,8 @@ enum Database: Int32 {
     }
 }
 
-/// What happened to a record. Each subscription names the reasons on which it fires.
+/// What happened to a record. A query subscription names the reasons on which it fires. Subscriptions to a zone or a
+/// database fire on any reason.
 struct Reason: OptionSet {
     let rawValue: UInt8
 
@@ -70,7 +71,7 @@ struct Change: ~Escapable {
 
     /// A record's zone.
     struct Zone {
-        /// Nil for the default zone.
+        /// Nil if the event names no zone. The record is then in the default zone.
         let name: JSONValue?
         /// Nil if the event names no owner, or `__defaultOwner__`.
         let owner: JSONValue?

@@ -3,10 +3,10 @@ import JSON
 import PipelineKit
 import Time
 
-/// A change with more matches than fit into one outbox.
+/// A change with more matches than fit into one part (see ``PartwiseStage``).
 ///
-/// It keeps a copy of the change's event until all matches are written. The event is parsed again for each outbox,
-/// which costs less than writing one match.
+/// It keeps a copy of the change's event until all matches are written. The event is parsed again for each further
+/// part. This costs little, because a part has room for many matches.
 struct FanOut {
     let sequence: UInt64
     /// The number of matches that are already written.

@@ -59,7 +59,7 @@ private struct ChangeCheck: ~Escapable {
         (self.subscription, self.savedAt, self.settings) = (subscription, savedAt, settings)
     }
 
-    /// The result of all checks. If the scope differs, no other check is made.
+    /// The result of all checks. If the container, environment, database or owner differs, no other check is made.
     var explanation: Explanation {
         let parts = scope.code == .scopeSame ? [scope, zone, recordType, firesOn] + predicate : [scope]
         let isMatch = parts.allSatisfy { $0.code.effect == .allowsPush }

@@ -84,7 +84,7 @@ extension QueryGroup {
 
     /// Names the first subscriptions of the group, and counts the others.
     fileprivate var names: String {
-        let some = named.prefix(FindingLimits.namedMax).map { "\"\($0.subscriptionID)\" of \($0.user)" }
+        let some = listed.prefix(FindingLimits.namedMax).map { "\"\($0.subscriptionID)\" of \($0.user)" }
         let others = count - some.count
         if others > 0 { return some.joined(separator: ", ") + " and \(others.of("other"))" }
         return some.count == 1 ? some[0] : some.dropLast().joined(separator: ", ") + " and " + some[some.count - 1]
@@ -92,7 +92,7 @@ extension QueryGroup {
 
     fileprivate func details(_ name: String, _ more: [Explanation.Detail]) -> [Explanation.Detail] {
         var list = ByteBuffer()
-        list.list(named) { buffer, query in
+        list.list(listed) { buffer, query in
             buffer.object {
                 $0.append(.user, query.user)
                 $0.append(.subscriptionID, query.subscriptionID)

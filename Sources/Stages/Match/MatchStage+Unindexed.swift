@@ -1,8 +1,8 @@
 import Predicates
 
-/// Subscriptions that are evaluated for every change of their record type, because the index can use no part of their
-/// predicate. All of the subscriptions have the same container, environment, database, record type and shape of
-/// predicate.
+/// Subscriptions that are evaluated for nearly every change of their record type in the zones that they watch, because
+/// the index can use no part of their predicate. All of the subscriptions have the same container, environment,
+/// database, record type and shape of predicate.
 struct UnindexedSubscriptions: Sendable {
     /// A part of a predicate. The predicate is true only if all of its parts are true.
     struct Part: Sendable {
@@ -18,7 +18,8 @@ struct UnindexedSubscriptions: Sendable {
 
     fileprivate(set) var group: QueryGroup
     fileprivate(set) var parts: [Part]
-    /// The largest number of unindexed subscriptions, of any shape, that are evaluated for one change.
+    /// The largest number of unindexed subscriptions, of any shape, that may be evaluated for one change of the group's
+    /// record type.
     fileprivate(set) var evaluatedPerChange = 1
 }
 

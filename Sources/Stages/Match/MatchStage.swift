@@ -17,9 +17,10 @@ package struct MatchStage: Stage {
     let settings: MatchSettings
     var index = SubscriptionIndex()
     var tally = UnmatchedTally()
-    /// The matches of the current event. The array is kept between events, so that its memory is reused.
+    /// The subscriptions that watch the current change. Between changes the array is empty, but keeps its memory unless
+    /// there was an unusually large number of matches.
     private var found: [SubscriptionIndex.SavedSlot] = []
-    /// The change whose matches did not fit into one outbox. Nil once all its matches are written.
+    /// The change whose matches did not fit into one part. Nil once all its matches are written.
     private var fanOut: FanOut?
 
     package init(_ settings: MatchSettings, context: StageContext) throws(SettingsError) {
@@ -84,14 +85,14 @@ package struct MatchStage: Stage {
         }
     }
 
-    /// Writes matches until the outbox is full.
+    /// Writes the matches that are not written yet, until the outbox is full.
     ///
-    /// - Returns: The number of matches that are written so far, including the `first` matches that were written
-    ///   before.
-    private func write(_ change: Change, from first: Int, into out: inout Outbox) -> Int {
+    /// - Parameter written: The number of the change's matches that are already written.
+    /// - Returns: `written` plus the number of matches that this call wrote.
+    private func write(_ change: Change, from written: Int, into out: inout Outbox) -> Int {
         var writer = MatchWriter(
             change: change, notificationID: context.upstream.uuid(position: change.sequence))
-        var next = first
+        var next = written
         repeat {
             let match = found[next]
             out.append { writer.write(match.slot, index, to: &$0) }

@@ -10,9 +10,10 @@ struct MatchWriter: ~Escapable {
     let notificationID: PositionID
     /// The members that describe the change.
     private let middle: [UInt8]
-    /// The fields and the notification info of the previous match. They are kept because the next match often has the
-    /// same fields and info.
+    /// The members `fields` and `notificationInfo` of the last match that had a notification info. They are kept
+    /// because the next match often has the same info, and then the same fields.
     private var end: [UInt8] = []
+    /// The number of the notification info in `end`; nil before the first match with a notification info.
     private var endInfo: Int32?
 
     @_lifetime(copy change)
@@ -31,7 +32,7 @@ struct MatchWriter: ~Escapable {
         buffer.append(",\"notificationID\":\"")
         buffer.append(notificationID)
         buffer.append("\",")
-        index.writeHead(slot, into: &buffer)
+        index.writeIdentityAndType(slot, into: &buffer)
         unsafe middle.withUnsafeBytes { unsafe buffer.append($0) }
         let info = index.store[slot].info
         if info != NotificationInfos.none {
@@ -61,7 +62,7 @@ struct MatchWriter: ~Escapable {
         let info = index.store.infos[number]
         var buffer = ByteBuffer()
         var isFirst = true
-        for field in info.copied where field.isForDeletes || change.reason != .delete {
+        for field in info.copied where field.isAlsoForDeletes || change.reason != .delete {
             guard let value = unsafe field.name.withUnsafeBytes({ unsafe change.fields?.member($0) }) else { continue }
             buffer.append(isFirst ? ",\"fields\":{" : ",")
             unsafe field.key.withUnsafeBytes { unsafe buffer.append($0) }

@@ -15,7 +15,8 @@ enum NotificationInfoReader {
                 json.appendJSON(name)
                 json.append(byte: UInt8(ascii: ":"))
                 unsafe copied.append(
-                    .init(name: Array(name.utf8), key: Array(json.bytes), isForDeletes: property.kind == .arguments))
+                    .init(
+                        name: Array(name.utf8), key: Array(json.bytes), isAlsoForDeletes: property.kind == .arguments))
             }
         }
         return copied

@@ -5,8 +5,8 @@ import Predicates
 
 /// Finds the subscriptions that watch a change, but uses no index: it compares the change with every subscription.
 ///
-/// The benches compare its speed with the speed of the index. The scan ignores the owner of a zone in a shared
-/// database.
+/// The match bench checks that the index finds the same subscriptions, and compares the speed of both. The scan ignores
+/// the owner of a zone in a shared database.
 package struct PlainScan: ~Copyable {
     private struct PlainSubscription {
         let id: [UInt8]

@@ -26,8 +26,11 @@ struct SavedQuery: Sendable {
         predicate = subscription.predicate.text
     }
 
-    /// The properties that the queries of a ``QueryGroup`` share.
-    func groupKey(_ shape: [String]) -> [String] { [container, environment, database, recordType] + shape }
+    /// Identifies the query's ``QueryGroup``. All queries of a group have the same key.
+    ///
+    /// - Parameter more: What the queries of the group also share: the shapes of their predicates' parts, or the reason
+    ///   why they can never match.
+    func groupKey(_ more: [String]) -> [String] { [container, environment, database, recordType] + more }
 
     /// The database and the record type. A change can only match subscriptions with its database and record type.
     var databaseAndType: [String] { [container, environment, database, database == "public" ? "" : user, recordType] }
@@ -37,7 +40,7 @@ extension MatchStage {
     var subscriptionCount: Int { index.count }
 
     /// The subscriptions that can never match, in groups of similar queries with the same reason. The groups are in the
-    /// order of their first saves.
+    /// order of their first saves. A subscription is left out if it is not certain that it can never match.
     var neverTrue: [(group: QueryGroup, reason: String)] {
         var (groups, numbers) = ([(group: QueryGroup, reason: String)](), [[String]: Int]())
         for found in index.savedOrder {

@@ -5,7 +5,7 @@ import JSON
 
 extension Subscription {
     /// The owner of the zone that a subscription in a shared database names. Nil if the subscription names no zone, no
-    /// owner or the owner `__defaultOwner__`, or if its database is not shared.
+    /// owner or the owner `__defaultOwner__`. Also nil if it watches several zones, or if its database is not shared.
     var sharedZoneOwner: JSONValue? {
         guard identity.database == .shared, case .one(.some) = zone, let zoneID = body?.given(.zoneID) else {
             return nil

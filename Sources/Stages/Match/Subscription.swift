@@ -2,7 +2,7 @@ import Events
 import JSON
 import Predicates
 
-/// A parsed `subscription.save`. All properties except the predicate are views into the event.
+/// A parsed `subscription.save`. Its JSON values are views into the event.
 struct Subscription {
     enum SubscriptionType: UInt8 {
         case query, zone, database
@@ -49,8 +49,9 @@ struct Subscription {
     let notificationInfo: JSONValue?
 
     enum Zone {
+        /// All zones. For a database subscription: all zones except the default zone.
         case all
-        /// The name of the zone; nil for the default zone.
+        /// The name of the zone. Nil if the subscription names no zone; it then watches the default zone.
         case one(JSONValue?)
     }
 

@@ -4,7 +4,8 @@ import PipelineKit
 
 /// Finds the subscriptions that watch a change, without a stage or a log.
 ///
-/// Benches use it, and so does a test that compares the found pairs with the pairs of other engines.
+/// Benches use it, and so do tests that check which pairs of subscription and change it finds. In predicates, `now()`
+/// is always the start of 1970. A subscription with `firesOnce` is not deleted at its first match.
 package struct Watchers: ~Copyable {
     private var index = SubscriptionIndex()
     private var parser = JSONParser(limits: SubscriptionStore.limits)
@@ -28,7 +29,7 @@ package struct Watchers: ~Copyable {
 
     /// Applies a `subscription.save` or `subscription.delete`.
     ///
-    /// - Throws: ``Rejection`` or `JSONError` if the line is invalid.
+    /// - Throws: ``Rejection`` or `JSONError` if the line is invalid; ``Rejection`` also if the index is full.
     package mutating func apply(_ line: UnsafeRawBufferPointer) throws {
         sequence += 1
         let json = try unsafe parser.parse(line)

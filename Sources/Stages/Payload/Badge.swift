@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSON
 
-/// The number on an app's icon, for all of a user's devices.
+/// The numbers on the icons of a user's apps, one number for each topic. All devices of the user get the same numbers.
 struct Badge: Equatable {
     /// A topic with a number of its own.
     struct Topic: Equatable {
@@ -10,13 +10,14 @@ struct Badge: Equatable {
     }
 
     /// The most topics of one user with numbers of their own. There is a limit because each such topic adds a payload
-    /// to every push.
+    /// to every push with a badge.
     static let topicsMax = 16
 
     /// The number on the icon of each topic that has no number of its own.
     private(set) var count = 0
-    /// The topics with numbers of their own, sorted by the bytes of the names. A topic whose number equals `count` is
-    /// not listed: both numbers rise together.
+    /// The topics with numbers of their own, sorted by the bytes of the names. A topic that is set to `count` is not
+    /// listed, because both numbers then rise together. At the maximum, a listed topic may have the same number as
+    /// `count`.
     private(set) var topics: [Topic] = []
 
     var isUnset: Bool { count == 0 && topics.isEmpty }
@@ -32,6 +33,7 @@ struct Badge: Equatable {
 
     private static func next(_ count: Int) -> Int { min(count + 1, Int(CloudKitLimits.badgeMax)) }
 
+    /// Sets the number of all topics. Afterwards no topic has a number of its own.
     mutating func set(_ count: Int) {
         self.count = count
         topics = []

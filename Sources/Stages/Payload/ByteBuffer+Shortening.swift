@@ -7,7 +7,8 @@ extension ByteBuffer {
     /// combining marks.
     private static let shortenedBytesMax = 4096
 
-    /// Appends the first 100 characters of a string of the event.
+    /// Appends the first 100 characters of a string of the event. Appends fewer characters if these have more than
+    /// ``shortenedBytesMax`` bytes.
     @inline(__always)
     mutating func append(shortened text: JSONValue) {
         // At most 100 bytes are at most 100 characters.
@@ -31,7 +32,8 @@ extension ByteBuffer {
     }
 
     private static func shortened(_ text: UnsafeRawBufferPointer) -> String {
-        // With four more bytes, the code point after the limit is whole. It may belong to the last character.
+        // With four more bytes, the code point after the limit is whole. It shows whether the character before it ends
+        // at the limit.
         let start = String(decoding: text.prefix(shortenedBytesMax + 4), as: UTF8.self)
         var bytes = 0
         let characters = start.prefix(charactersMax).prefix { character in

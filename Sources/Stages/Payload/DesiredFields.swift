@@ -15,8 +15,9 @@ struct DesiredFields {
     /// Whether the record has a desired value that payloads cannot contain, such as bytes or a list.
     private(set) var isIncomplete = false
 
-    /// Collects the values of a created or updated record for a query subscription. All other pushes have no values. A
-    /// name that is listed twice counts once, and fields that the record lacks are left out.
+    /// Collects the values of a created or updated record for a query subscription. All other pushes have no desired
+    /// fields. Only the first three names of the list count. A field that is listed twice is written once, and fields
+    /// that the record lacks are left out.
     init(_ notification: Notification) {
         guard let names = notification.info.desiredKeys, notification.subscriptionType == .query,
             notification.reason != .deleted

@@ -18,7 +18,8 @@ struct FieldValue {
         return !value.isNull
     }
 
-    /// Nil if the field is missing, null, or of a type that payloads cannot contain.
+    /// Nil if the field is missing, null, or of a type that payloads cannot contain. Also nil if the value does not fit
+    /// the field's type.
     init?(named name: JSONValue, in fields: JSONValue?) {
         guard let field = name.withUTF8({ fields?.member($0) }) ?? nil else { return nil }
         let members = Members(of: field)

@@ -95,8 +95,8 @@ extension Rejection {
     fileprivate static var identifiersTooLong: Rejection {
         Rejection(
             code: "payload.too_large",
-            reason: "notificationID and subscriptionID have more than \(Push.identifierBytesMax) bytes together: "
-                + "shorten the subscription ID",
+            reason: "as JSON strings, notificationID and subscriptionID have more than \(Push.identifierBytesMax) "
+                + "bytes together: shorten the subscription ID",
             path: Member.subscriptionID.description)
     }
 }

@@ -63,8 +63,8 @@ struct AlertText {
     var key: JSONValue?
     var arguments: JSONValue?
 
-    var hasLiteral: Bool { key == nil && literal != nil }
-    var hasArguments: Bool { key != nil && arguments != nil }
+    var usesLiteral: Bool { key == nil && literal != nil }
+    var usesArguments: Bool { key != nil && arguments != nil }
 }
 
 extension NotificationProperty {
@@ -106,11 +106,11 @@ extension PayloadWriter {
             buffer.append("{\"content-available\":1}")
             return false
         }
-        var lacksArgument = false
+        var leavesOutArgument = false
         buffer.append(byte: UInt8(ascii: "{"))
         if !kept.isDisjoint(with: .alert) {
             buffer.append(member: "alert")
-            lacksArgument = writeAlert(kept.intersection(.alert), into: &buffer)
+            leavesOutArgument = writeAlert(kept.intersection(.alert), into: &buffer)
         }
         if kept.contains(.badge) { buffer.append("badge", number: badge) }
         if kept.contains(.category) { buffer.append("category", text: info.category) }
@@ -118,7 +118,7 @@ extension PayloadWriter {
         if kept.contains(.mutableContent) { buffer.append("mutable-content", number: 1) }
         if kept.contains(.sound) { buffer.append("sound", text: info.sound) }
         buffer.append(byte: UInt8(ascii: "}"))
-        return lacksArgument
+        return leavesOutArgument
     }
 
     /// Writes the alert: an object, or a plain string if the alert consists only of a body.
@@ -127,34 +127,34 @@ extension PayloadWriter {
             buffer.append(text: body)
             return false
         }
-        var lacksArgument = false
+        var leavesOutArgument = false
         buffer.append(byte: UInt8(ascii: "{"))
         if kept.contains(.actionKey) { buffer.append("action-loc-key", text: info.actionKey) }
         if kept.contains(.body) { buffer.append("body", text: info.body.literal) }
         if kept.contains(.launchImage) { buffer.append("launch-image", text: info.launchImage) }
-        if kept.contains(.bodyArguments) { write("loc-args", info.body.arguments, &lacksArgument, &buffer) }
+        if kept.contains(.bodyArguments) { write("loc-args", info.body.arguments, &leavesOutArgument, &buffer) }
         if kept.contains(.bodyKey) { buffer.append("loc-key", text: info.body.key) }
         if kept.contains(.subtitle) { buffer.append("subtitle", text: info.subtitle.literal) }
         if kept.contains(.subtitleArguments) {
-            write("subtitle-loc-args", info.subtitle.arguments, &lacksArgument, &buffer)
+            write("subtitle-loc-args", info.subtitle.arguments, &leavesOutArgument, &buffer)
         }
         if kept.contains(.subtitleKey) { buffer.append("subtitle-loc-key", text: info.subtitle.key) }
         if kept.contains(.title) { buffer.append("title", text: info.title.literal) }
         if kept.contains(.titleArguments) {
-            write("title-loc-args", info.title.arguments, &lacksArgument, &buffer)
+            write("title-loc-args", info.title.arguments, &leavesOutArgument, &buffer)
         }
         if kept.contains(.titleKey) { buffer.append("title-loc-key", text: info.title.key) }
         buffer.append(byte: UInt8(ascii: "}"))
-        return lacksArgument
+        return leavesOutArgument
     }
 
     /// Writes the values of the named fields as strings, the only type that APNs allows in `loc-args`. An empty string
     /// stands for a missing value and for a value that cannot be an argument, so that `%3$@` is still the third
     /// argument.
     ///
-    /// - Parameter lacksArgument: Set to true if the record has a value that cannot be an argument.
+    /// - Parameter leavesOutArgument: Set to true if the record has a value that cannot be an argument.
     private func write(
-        _ key: StaticString, _ names: JSONValue?, _ lacksArgument: inout Bool, _ buffer: inout ByteBuffer
+        _ key: StaticString, _ names: JSONValue?, _ leavesOutArgument: inout Bool, _ buffer: inout ByteBuffer
     ) {
         guard let names else { return }
         buffer.append(member: key)
@@ -165,7 +165,7 @@ extension PayloadWriter {
                 value.writeArgument(into: &buffer)
             } else {
                 buffer.append("\"\"")
-                lacksArgument = lacksArgument || FieldValue.exists(name, in: notification.fields)
+                leavesOutArgument = leavesOutArgument || FieldValue.exists(name, in: notification.fields)
             }
         }
         buffer.append(byte: UInt8(ascii: "]"))

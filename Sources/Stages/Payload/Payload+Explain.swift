@@ -30,18 +30,18 @@ extension PayloadStage {
         let kept = push.kept(of: payload)
         let topics = zip(push.badge.topics, kept.byTopic).map { (topic: $0, kept: $1) }
         let pruned =
-            [(push.badge.count, kept.own, nil)]
-            + topics.filter { $0.kept != kept.own }.map {
+            [(push.badge.count, kept.inPayload, nil)]
+            + topics.filter { $0.kept != kept.inPayload }.map {
                 ($0.topic.count, $0.kept, String(decoding: $0.topic.name, as: UTF8.self))
             }
-        return [kind(kept.own, of: payload)]
+        return [kind(kept.inPayload, of: payload)]
             + pruned.compactMap { badge, kept, topic in
                 kept == payload.parts ? nil : self.pruned(payload, kept, badge, topic)
             } + unfit(payload)
     }
 
     private func unfit(_ payload: PayloadWriter) -> [Explanation] {
-        let names = payload.notification.unfitFields(desired: payload.desiredFields.isIncomplete)
+        let names = payload.notification.unfitFields(includesDesired: payload.desiredFields.isIncomplete)
         guard !names.isEmpty else { return [] }
         return [
             Explanation(
@@ -78,12 +78,12 @@ extension PayloadStage {
 
 extension Notification {
     /// The fields whose values the payload should contain but cannot, because of their types.
-    fileprivate func unfitFields(desired: Bool) -> [String] {
-        let arguments = [info.body, info.title, info.subtitle].filter(\.hasArguments).compactMap(\.arguments)
+    fileprivate func unfitFields(includesDesired: Bool) -> [String] {
+        let arguments = [info.body, info.title, info.subtitle].filter(\.usesArguments).compactMap(\.arguments)
         let unfitArguments = arguments.flatMap { Array($0.elements) }.filter {
             exists($0) && value($0)?.isArgument != true
         }
-        let desiredKeys = desired ? info.desiredKeys.map { Array($0.elements) } ?? [] : []
+        let desiredKeys = includesDesired ? info.desiredKeys.map { Array($0.elements) } ?? [] : []
         let names = unfitArguments + desiredKeys.filter { exists($0) && value($0) == nil }
         return Set(names.compactMap(\.string)).sorted()
     }

@@ -112,8 +112,8 @@ extension PayloadParts {
     private mutating func insert(
         _ text: AlertText, _ literal: PayloadParts, _ key: PayloadParts, _ arguments: PayloadParts
     ) {
-        insert(literal, if: text.hasLiteral)
+        insert(literal, if: text.usesLiteral)
         insert(key, if: text.key != nil)
-        insert(arguments, if: text.hasArguments)
+        insert(arguments, if: text.usesArguments)
     }
 }

@@ -18,9 +18,9 @@ struct PayloadWriter: ~Escapable {
 
     func write(_ kept: PayloadParts, _ badge: Int, into buffer: inout ByteBuffer) {
         buffer.append("{\"aps\":")
-        let lacksArgument = writeAPS(kept, badge, into: &buffer)
+        let leavesOutArgument = writeAPS(kept, badge, into: &buffer)
         buffer.append(",\"ck\":")
-        writeCK(kept, isPruned: kept != parts || desiredFields.isIncomplete || lacksArgument, into: &buffer)
+        writeCK(kept, isPruned: kept != parts || desiredFields.isIncomplete || leavesOutArgument, into: &buffer)
         buffer.append(byte: UInt8(ascii: "}"))
     }
 }

@@ -5,8 +5,8 @@ import JSON
 struct Push: ~Escapable {
     /// APNs: a payload is at most 4,096 bytes (Sending notification requests to APNs).
     static let payloadBytesMax = 4096
-    /// The most bytes of the IDs of notification and subscription together. The other parts that always stay in a
-    /// payload need the remaining bytes.
+    /// The most bytes of the IDs of notification and subscription together, as JSON strings with their quotes. The
+    /// other parts that always stay in a payload need the remaining bytes.
     static let identifierBytesMax = payloadBytesMax - 128
     /// The most bytes of a complete payload in a push. The limit keeps a push far below the size limit of a log's
     /// events.
@@ -31,11 +31,12 @@ struct Push: ~Escapable {
     /// transport stores. A complete payload of more than ``unprunedBytesMax`` bytes is not included.
     func write(into buffer: inout ByteBuffer) {
         buffer.begin(event: EventName.push)
-        writeAddress(into: &buffer)
+        writeIdentifiers(into: &buffer)
         let start = buffer.count
         let payload = PayloadWriter(notification)
         if !writeMessage(
-            payload, KeptParts(own: payload.parts, byTopic: badge.topics.map { _ in payload.parts }), into: &buffer)
+            payload, KeptParts(inPayload: payload.parts, byTopic: badge.topics.map { _ in payload.parts }),
+            into: &buffer)
         {
             buffer.truncate(to: start)
             _ = writeMessage(payload, kept(of: payload), into: &buffer)
@@ -47,10 +48,10 @@ struct Push: ~Escapable {
 
     /// The parts that stay in the payload, and in the payload of each topic with a badge of its own.
     struct KeptParts {
-        let own: PayloadParts
+        let inPayload: PayloadParts
         let byTopic: [PayloadParts]
 
-        var isVisible: Bool { own.isVisible && byTopic.allSatisfy(\.isVisible) }
+        var isVisible: Bool { inPayload.isVisible && byTopic.allSatisfy(\.isVisible) }
     }
 
     /// Decides which parts stay in each payload. All payloads share the headers. So if one payload has no room for any
@@ -62,11 +63,11 @@ struct Push: ~Escapable {
 
     private func kept(of payload: PayloadWriter, mayBeVisible: Bool) -> KeptParts {
         KeptParts(
-            own: payload.fittingParts(badge.count, mayBeVisible: mayBeVisible),
+            inPayload: payload.fittingParts(badge.count, mayBeVisible: mayBeVisible),
             byTopic: badge.topics.map { payload.fittingParts($0.count, mayBeVisible: mayBeVisible) })
     }
 
-    private func writeAddress(into buffer: inout ByteBuffer) {
+    private func writeIdentifiers(into buffer: inout ByteBuffer) {
         buffer.append(.notificationID, notification.id)
         buffer.append(.container, notification.container)
         buffer.append(.environment, notification.environmentName)
@@ -81,9 +82,9 @@ struct Push: ~Escapable {
         _ payload: PayloadWriter, _ kept: KeptParts, into buffer: inout ByteBuffer
     ) -> Bool {
         buffer.append(member: .headers)
-        writeHeaders(kept.own, into: &buffer)
+        writeHeaders(kept.inPayload, into: &buffer)
         buffer.append(member: .payload)
-        let fits = write(payload, kept.own, badge.count, into: &buffer)
+        let fits = write(payload, kept.inPayload, badge.count, into: &buffer)
         return badge.topics.isEmpty ? fits : writeTopics(payload, kept.byTopic, into: &buffer) && fits
     }
 

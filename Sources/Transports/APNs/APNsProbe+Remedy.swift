@@ -11,7 +11,7 @@ extension APNsProbe.Finding {
         case .environment: "\(credential) is not valid for \(environment)"
         case .topic: "\(topic) is not a topic of \(credential)"
         case .token:
-            "APNs rejects the time in the token: this machine's clock is wrong, or tokens change too often"
+            "APNs rejects the provider token: this machine's clock is wrong, or tokens change too often"
         case .unreachable: "APNs cannot be reached"
         case .unclear: "APNs gave an answer that says nothing about the app"
         }
@@ -104,7 +104,8 @@ extension APNsProbe {
 }
 
 extension ConnectionFailure {
-    /// What to do about a failed connection; nil for other reasons.
+    /// What to do about a failed connection; nil if the reason neither blames the proxy nor ends with the words of a
+    /// ``ConnectionFailure``.
     ///
     /// - Parameter reason: The result of ``ServerName/words(for:isDialing:)``.
     static func remedy(_ reason: String) -> String? {

@@ -27,13 +27,14 @@ package struct APNsProbe: Sendable {
     package enum Verdict: String, Sendable, CaseIterable {
         /// Everything except the device token is right.
         case good
-        /// The key, its ID or the team is wrong, the key or certificate was revoked, or the certificate has expired.
+        /// The key, its ID or the team is wrong, the key or certificate was revoked, the certificate has expired, or
+        /// this machine's clock is ahead.
         case credential
         /// The key or certificate is for the other environment.
         case environment
         /// The topic is wrong, or does not belong to the key or certificate.
         case topic
-        /// This machine's clock is wrong, or other senders make tokens of the same key too often.
+        /// This machine's clock is wrong, or other senders make provider tokens of the same key too often.
         case token
         /// APNs did not answer.
         case unreachable
@@ -46,15 +47,16 @@ package struct APNsProbe: Sendable {
     /// How long the probe waits for an answer: longer than a connection attempt may take.
     private static let answerWait = Duration.seconds(12)
 
-    /// - Parameter context: The transport's context. Its folder has the transport's token, so the probe makes no second
-    ///   token.
+    /// - Parameter context: The transport's context. The probe and the transport share the provider token in its
+    ///   folder, so that APNs does not count two tokens.
     package init(_ settings: APNsSettings, context: TransportContext) {
         (self.settings, self.context) = (settings, context)
     }
 
     /// Asks APNs about each app in turn.
     ///
-    /// - Throws: ``TransportError`` if a key or certificate cannot be read or is not valid.
+    /// - Throws: ``TransportError`` if a key, a certificate, the file that `trust` names or the proxy's login cannot
+    ///   be read or is not valid, or if a pool of connections cannot be started.
     package func run() async throws(TransportError) -> [Finding] {
         let transport = APNsTransport(
             settings, context: context,

@@ -23,9 +23,11 @@ package struct APNsSettings: PluginSettings {
     let proxy: ProxyAddress?
     /// The login at the proxy: `user:password`.
     let proxyLogin: Secret?
-    /// The number of connections in each pool.
+    /// The number of connections in each pool. Apps with the same key and server share a pool. An app with a
+    /// certificate has a pool of its own.
     let connections: Int
-    /// How many requests may be in flight in all pools together, even if the servers allow more.
+    /// How many pushes may be in flight in all pools together, even if the servers allow more. Pushes that were
+    /// reported as still in flight are not counted.
     let inFlightMax: Int
     /// How long a request waits for its answer before it is cancelled.
     let timeout: Duration
@@ -33,7 +35,7 @@ package struct APNsSettings: PluginSettings {
     /// Whether an alert without a collapse ID gets its `apns-id` as collapse ID. If APNs gets the alert twice, the
     /// second one then replaces the first one.
     let collapsesRepeats: Bool
-    /// The age at which a provider token is replaced.
+    /// The age at which a provider token is replaced, before jitter.
     let tokenAge: Duration
 
     package static let fileKeys: Set<String> = ["certificate", "trust"]

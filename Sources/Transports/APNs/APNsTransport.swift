@@ -33,10 +33,11 @@ package final class APNsTransport: ContinuousTransport {
         var routes: [AppRoute]
         var pools: [PoolPlan.Identity: PoolOnLoop]
         var plans: PoolPlans
-        /// Pools that no app uses any more. A call of ``take(_:answered:)`` removes those without held pushes.
+        /// Pools that no app uses any more. Calls of ``take(_:answered:)`` close and remove the pools that have nothing
+        /// left to do: see ``retiredPools()``.
         var retired: [PoolOnLoop] = []
-        /// The calls of ``take(_:answered:)`` that wait for their turn: the newest call, and their number. Each call
-        /// first asks the retired pools which pushes they have in flight.
+        /// The calls of ``take(_:answered:)`` that have their turn or wait for it: the newest call, and their number.
+        /// In its turn, a call first asks the retired pools which pushes they still hold.
         var queued: (last: Task<Void, Never>, count: Int)?
     }
 
@@ -143,7 +144,7 @@ package final class APNsTransport: ContinuousTransport {
     /// does not have needs no room, because it is not sent.
     package func room(for app: Delivery.App?) -> TransportRoom {
         state.withLock { state in
-            guard let work = state.work, let place = work.routes.firstIndex(where: { $0.app.isOf(app) }) else {
+            guard let work = state.work, let place = work.routes.firstIndex(where: { $0.app.serves(app) }) else {
                 return TransportRoom(channel: -1, pushesMax: .max)
             }
             let pool = work.routes[place].pool
@@ -230,8 +231,8 @@ package final class APNsTransport: ContinuousTransport {
         }
     }
 
-    /// The retired pools with pushes that have not ended, or with answers that nobody has collected. Closes the other
-    /// retired pools.
+    /// The retired pools with pushes that have not ended, or with answers that the stage has not collected. Closes the
+    /// other retired pools.
     private func retiredPools() async -> [RetiredPool] {
         let retired = state.withLock { $0.work?.retired } ?? []
         guard !retired.isEmpty else { return [] }

@@ -1,6 +1,6 @@
 import PipelineKit
 
-/// A push for an app that the transport does not have.
+/// The reason and the remedy in the answer to a push for an app that the transport does not have.
 enum MissingApp {
     private static let start = "no app of this transport has "
 

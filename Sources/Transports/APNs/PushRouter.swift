@@ -10,7 +10,7 @@ struct PushRouter: ~Copyable {
 
     private let routes: [APNsTransport.AppRoute]
     private let retired: [RetiredPool]
-    /// The order keys of the pushes that retired pools still hold. Other pushes with such a key wait.
+    /// The order keys of the retired pools' pushes that have not ended. Other pushes with such a key wait.
     private let busyOrderKeys: Set<[UInt8]>
     private let now: Instant
     private let answered: @Sendable ([TransportAnswer]) -> Void
@@ -59,7 +59,7 @@ struct PushRouter: ~Copyable {
 
     private mutating func route(of app: Delivery.App?) -> Int? {
         if let last, last.app == app { return last.route }
-        guard let route = routes.firstIndex(where: { $0.app.isOf(app) }) else { return nil }
+        guard let route = routes.firstIndex(where: { $0.app.serves(app) }) else { return nil }
         last = (app, route)
         return route
     }
@@ -88,9 +88,9 @@ struct PushRouter: ~Copyable {
 }
 
 extension APNsApp {
-    /// Whether pushes to devices of `app` use this app's settings and credential. A device without a topic matches
-    /// every app of its container and environment.
-    func isOf(_ app: Delivery.App?) -> Bool {
+    /// Whether pushes to devices of `app` can use this app's settings and credential. For a device without a topic,
+    /// this is true of every app of its container and environment. Its pushes then use the first of these apps.
+    func serves(_ app: Delivery.App?) -> Bool {
         guard let app else { return false }
         return app.container == container && app.environment == environment && app.topic ?? topic == topic
     }

@@ -18,15 +18,15 @@ enum CourierLimits {
     static let pageEntriesMax = 400
     /// The most notifications in one answer if a request asks for no number.
     static let pageEntries = 100
-    /// An answer ends with the notification that brings it to this size.
-    static let pageBytesMax = 1 << 20
+    /// An answer ends with the notification that brings it to this size, so it may be larger.
+    static let fullPageBytes = 1 << 20
     /// How many pages may be read or sent to clients at the same time. A request for a further page is answered 503.
     static let pagesMax = 64
     /// How many IDs one request may mark as read. A request with more IDs is answered 400.
     static let marksPerRequestMax = 400
-    /// A connection that sends no whole request in this time is closed.
+    /// How long a request may take to arrive: see ``WebServerLimits/requestWait``.
     static let requestWait = Duration.seconds(75)
-    /// A client that does not receive a whole answer in this time is disconnected.
+    /// How long a client may take to receive an answer: see ``WebServerLimits/responseWait``.
     static let responseWait = Duration.seconds(30)
     /// How long a poll with an unknown token is retried, because a poll may arrive before the registration of its token
     /// has passed through the pipeline.

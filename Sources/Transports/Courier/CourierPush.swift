@@ -13,12 +13,12 @@ struct Account: Hashable, Sendable {
 
 /// The secret address of a device: 64 hexadecimal digits, in lower case.
 struct CourierToken: Hashable, Sendable {
-    static let digits = 64
+    static let digitCount = 64
 
     let text: String
 
     init?(_ text: some StringProtocol) {
-        guard text.utf8.count == Self.digits, text.utf8.allSatisfy(Self.isHexDigit) else { return nil }
+        guard text.utf8.count == Self.digitCount, text.utf8.allSatisfy(Self.isHexDigit) else { return nil }
         self.text = text.lowercased()
     }
 
@@ -32,7 +32,8 @@ struct CourierToken: Hashable, Sendable {
     }
 }
 
-/// A push's `apns-expiration`: polls get the push only until this time. The inbox keeps the push longer.
+/// A push's `apns-expiration`: polls get the push only until this time. This time does not remove the push from the
+/// inbox.
 struct Expiration: Sendable {
     private let seconds: Int64?
 
@@ -55,7 +56,8 @@ struct CourierPush: Sendable {
     let notificationID: String
     /// The payload that the device gets.
     let payload: Data
-    /// The payload before parts were left out because of its size; nil if nothing was left out.
+    /// The payload before parts were left out because of its size. Nil if nothing was left out, or if this payload is
+    /// so large that the payload stage did not pass it on (more than 1 MiB).
     let unprunedPayload: Data?
     let expiration: Expiration
 

@@ -9,7 +9,8 @@ import Time
 /// A push is accepted once it is in the store, as durable as the pipeline's logs. A repeated push, recognised by its
 /// `apns-id`, adds nothing. A log of marks beside the store records which pushes polls took, which pushes users have
 /// read, and which pushes came after a newer push. The store is a cache: if it is missing, damaged or from another
-/// pipeline, it is rebuilt from the log of marks, the stage's log and the log of pushes.
+/// pipeline, it is rebuilt from the log of marks, the stage's log and the log of pushes. If the log of pushes is on
+/// another machine, a missing or damaged store begins empty instead.
 ///
 /// Rules: CloudKit Web Services, tokens/create (the courier's URL); CKFetchNotificationChangesOperation;
 /// CKMarkNotificationsReadOperation.
@@ -58,8 +59,9 @@ package final class CourierTransport: Transport {
         certificates.reportEndingCertificates(in: settings, now: now())
     }
 
-    /// Uses a changed certificate for new connections. Returns nil for other changes, so that the courier is replaced.
-    /// If the address changes, this method first checks that the courier can listen at the new address.
+    /// Prepares the use of a changed certificate for new connections. Returns nil for other changes, so that the
+    /// courier is replaced. If the address changes, this method first checks that the courier can listen at the new
+    /// address.
     package func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
         let tls = try certificate(of: settings)
         if let tls, let server = server.withLock({ $0 }), settings.matchesExceptCertificateFiles(self.settings) {

@@ -2,13 +2,14 @@ import EventLog
 import Glibc
 import PipelineKit
 
-/// A file of complete lines. A lock on the file, unless it is a device or a pipe, keeps other writers out.
+/// A file of complete lines. A regular file is locked while it is open: another transport or process that opens it
+/// as an `AppendFile` gets an error. Devices and pipes are not locked.
 struct AppendFile: ~Copyable {
     private let descriptor: CInt
     private let calls: FileCalls
     /// False for devices and pipes, which cannot be cut back.
     private let isRegular: Bool
-    /// The offset of an incomplete line that must still be cut off.
+    /// The offset from which the bytes of an unfinished or failed write must still be cut off.
     private var tornAt: off_t?
 
     private init(descriptor: CInt, _ calls: FileCalls) {

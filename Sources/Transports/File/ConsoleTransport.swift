@@ -7,7 +7,7 @@ package struct ConsoleTransport: Transport {
         package enum Format: String, Sendable, CaseIterable {
             /// A line for people. Its form may change.
             case text
-            /// The push as other transports send it.
+            /// The push as one line of JSON.
             case json
         }
 

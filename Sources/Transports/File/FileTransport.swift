@@ -6,9 +6,9 @@ import Synchronization
 /// simulators can show.
 ///
 /// A push is accepted once it is in its file. It then survives a crash of this process. After ``close()``, a line also
-/// survives a power failure. A batch of lines is one write. If the write fails, the file is cut back to its former
-/// length, and every push of the batch is answered `failed` with the system's reason. Files have the access rights of
-/// the data folder (`data.mode`), because pushes contain device tokens.
+/// survives a power failure. The lines of one call of ``deliver(_:)`` are one write. If this write fails, the file is
+/// cut back to its former length, and every push of the call is answered `failed` with the system's reason. New files
+/// get the access rights of the data folder's files (`data.mode`), because pushes contain device tokens.
 package final class FileTransport: Transport {
     package struct Settings: PluginSettings {
         package enum Form: String, Sendable, CaseIterable {

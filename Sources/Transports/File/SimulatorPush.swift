@@ -9,7 +9,8 @@ struct SimulatorPush {
     let name: String
     let contents: [UInt8]
 
-    /// Nil if the line is not a push with an `apns-id`, a payload and a topic.
+    /// Nil if the line is not JSON with an `apns-id` and a payload, or if neither the line nor ``Delivery/app`` has a
+    /// topic.
     init?(_ delivery: Delivery) {
         var reader = PushReader()
         do throws(JSONError) {
@@ -38,7 +39,7 @@ struct SimulatorPush {
     private static let digits = 12
 
     /// Keeps characters that have no meaning in shells and file systems. Other bytes become `%` and two hex digits.
-    /// The end of a longer text is dropped.
+    /// When three more bytes would exceed `bytesMax`, the rest of the text is dropped.
     private static func safe(_ text: String, bytesMax: Int) -> String {
         var safe = ""
         for byte in text.utf8 where safe.utf8.count + 3 <= bytesMax {

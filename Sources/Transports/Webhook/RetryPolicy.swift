@@ -19,7 +19,8 @@ struct RetryPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - retryAfter: The wait that the server asked for. The result is not shorter, up to ``retryAfterMax``.
-    ///   - jitter: A random number from 0 to 1. Spreads the retries of many pushes over the second half of the wait.
+    ///   - jitter: A random number from 0 to 1. Spreads the retries of many pushes over the second half of the wait. A
+    ///     longer `retryAfter` is not spread.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
         guard attempt < attempts else { return nil }
         let own = DoublingWait(first: backoff, most: Self.backoffMax)

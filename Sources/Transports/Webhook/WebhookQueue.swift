@@ -13,7 +13,7 @@ final class WebhookQueue: Sendable {
 
     /// How long a push waits for its answer before it is deferred.
     static let answerWait = Duration.seconds(2)
-    /// How long a late answer is kept for the stage, which normally passes the push again much sooner.
+    /// How long a late answer is kept if the stage does not pass its push again.
     private static let lateAnswerAge = Duration.seconds(300)
 
     private let concurrency: Int
@@ -34,7 +34,7 @@ final class WebhookQueue: Sendable {
         /// The number of calls of ``add(_:reportingTo:)``.
         var calls = 0
         /// How often the server has answered.
-        var answers = 0
+        var answerCount = 0
         /// Whether the server answered no request for ``answerWait`` while pushes waited for their answers. The next
         /// answer makes this false.
         var isSilent = false
@@ -82,22 +82,23 @@ final class WebhookQueue: Sendable {
     ///   push is in flight, its result is reported later.
     func add(_ pushes: [WebhookPush], reportingTo report: @escaping Report) {
         let now = now()
-        let (known, begun, call, answers, isSilent) = state.withLock { state in
+        let (known, begun, call, answerCount, isSilent) = state.withLock { state in
             forgetOldAnswers(&state, now)
             state.calls += 1
             let known = pushes.compactMap { enqueue($0, report, &state) }
-            return (known, start(&state, now), state.calls, state.answers, state.isSilent)
+            return (known, start(&state, now), state.calls, state.answerCount, state.isSilent)
         }
         if !known.isEmpty { report(known) }
         for push in begun { send(push) }
-        if isSilent { return deferUnanswered(of: call, answersBefore: answers, report) }
+        if isSilent { return deferUnanswered(of: call, answersBefore: answerCount, report) }
         Task {
             do { try await pause(Self.answerWait) } catch { return }
-            deferUnanswered(of: call, answersBefore: answers, report)
+            deferUnanswered(of: call, answersBefore: answerCount, report)
         }
     }
 
-    /// Queues a push. If the push is still in flight, this call waits for that request instead.
+    /// Queues a push, unless it has a late answer or is still in flight. If it is in flight, the result of its request
+    /// goes to `report`.
     ///
     /// - Returns: The late answer to an earlier attempt, if there is one.
     private func enqueue(_ push: WebhookPush, _ report: @escaping Report, _ state: inout State) -> TransportAnswer? {
@@ -146,7 +147,7 @@ final class WebhookQueue: Sendable {
         let (report, begun) = state.withLock { state in
             let flight = state.flights.removeValue(forKey: push.delivery.id)
             state.busyDevices[push.deviceKey] = nil
-            if answer?.status != nil { (state.answers, state.isSilent) = (state.answers + 1, false) }
+            if answer?.status != nil { (state.answerCount, state.isSilent) = (state.answerCount + 1, false) }
             if let answer, flight?.call == nil { state.lateAnswers[push.delivery.id] = (answer, now) }
             return (flight?.report, start(&state, now))
         }
@@ -172,7 +173,7 @@ final class WebhookQueue: Sendable {
             mayRepeat: attempts > 0)
     }
 
-    // MARK: Late answers
+    // MARK: Deferrals
 
     /// Defers the pushes of a call that have no answer yet.
     private func deferUnanswered(of call: Int, answersBefore: Int, _ report: Report) {
@@ -181,7 +182,7 @@ final class WebhookQueue: Sendable {
             let flights = state.flights.values.filter { $0.call == call }
             let waiting = state.waiting.filter { $0.call == call }
             guard !flights.isEmpty || !waiting.isEmpty else { return [TransportAnswer]() }
-            if state.answers == answersBefore { state.isSilent = true }
+            if state.answerCount == answersBefore { state.isSilent = true }
             for flight in flights { state.flights[flight.push.delivery.id]?.call = nil }
             state.waiting.removeAll { $0.call == call }
             return (flights.map(\.push) + waiting.map(\.push)).map { deferral(of: $0, state, now) }
@@ -209,8 +210,8 @@ final class WebhookQueue: Sendable {
     private static let shortestWait = Duration.seconds(1)
     private static let longestWait = Duration.seconds(10)
 
-    /// How long the stage should wait before it passes the push again: a quarter of the request's age, from 1 to 10
-    /// seconds, but above 1 second not longer than the rest of the timeout.
+    /// How long the stage should wait before it passes the push again: a quarter of the request's age, but at most 10
+    /// seconds and at most the rest of the timeout. The result is never below 1 second.
     private func wait(for flight: Flight, _ now: Instant) -> Duration {
         let age = now - flight.begunAt
         return max(Self.shortestWait, min(age / 4, Self.longestWait, timeout() - age))

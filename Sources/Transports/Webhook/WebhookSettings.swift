@@ -9,6 +9,7 @@ package struct WebhookSettings: PluginSettings {
     /// How often a push is tried before it is given up.
     package let attempts: Int
     /// The wait before the second attempt. It doubles with each further attempt, up to ``RetryPolicy/backoffMax``.
+    /// Each wait is shortened at random, at most by half. A `Retry-After` can make it longer.
     package let backoff: Duration
     /// How many requests may be in flight at the same time.
     package let concurrency: Int

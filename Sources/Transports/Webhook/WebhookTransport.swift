@@ -12,8 +12,9 @@ import Time
 ///   attempt and is not shorter than the server's `Retry-After` of up to an hour. After the last attempt, the push
 ///   fails. It also fails at once after every other status, including redirects.
 /// - Addresses in private networks are refused unless the settings allow them, even if a host name resolves to them.
-/// - The pushes of one device are sent one after the other. A push that is not answered soon is deferred, and its final
-///   answer follows later. A push that waits for its next attempt does not delay other pushes.
+/// - The pushes of one device are sent one after the other. A push that is not answered soon is deferred. If its
+///   request is in flight, the result of the request is reported later. A push that waits for its next attempt does not
+///   delay other pushes.
 /// - Pushes that are in flight when the transport is closed are deferred. They are sent again; the server recognises a
 ///   repeat by its `webhook-id`.
 package final class WebhookTransport: ContinuousTransport {
@@ -75,9 +76,9 @@ package final class WebhookTransport: ContinuousTransport {
         }
     }
 
-    /// Uses a changed URL, headers, secrets, `timeout`, `attempts` and `backoff` from the next attempt on, with the
-    /// same connections. Returns nil, so that the transport is replaced, if `trust`, `privateNetworks` or `concurrency`
-    /// changed, or if the transport is not open.
+    /// Prepares a change of the URL, headers, secrets, `timeout`, `attempts` and `backoff`. Once the change is applied,
+    /// each new attempt uses the new values, with the same connections. Returns nil, so that the transport is replaced,
+    /// if `privateNetworks`, `concurrency` or the path in `trust` changed, or if the transport is not open.
     package func change(to settings: WebhookSettings) async throws(TransportError) -> TransportChange? {
         guard let sender = work.withLock({ $0?.sender }) else { return nil }
         let current = sender.value

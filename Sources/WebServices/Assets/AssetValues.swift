@@ -3,8 +3,7 @@ import JSON
 import RecordStore
 import StageTool
 
-/// Checks the assets in the fields that a client saves, and removes from each asset the members that only clients
-/// need.
+/// Checks the assets in the fields that a client saves, and keeps only the checksum and the size of each asset.
 ///
 /// An asset is valid with the receipt of its upload, or if a record of the database refers to the asset's file. The
 /// references of deleted records do not count.

@@ -64,7 +64,8 @@ extension WebService {
     private func loadAsset(_ request: ServiceRequest, _ ticket: String) throws(ServiceError) -> ServiceAnswer {
         guard let checksum = tickets.checksum(ofDownload: ticket, at: request.now) else { throw Self.closedAddress }
         guard let bytes = try Self.onDisk({ try assets.read(checksum) }) else {
-            throw ServiceError(.notFound, "the asset was removed with its last record")
+            throw ServiceError(
+                .notFound, "this gateway has no file for the asset: it was removed, or another gateway has it")
         }
         var answer = ServiceAnswer(body: bytes)
         answer.contentType = "application/octet-stream"

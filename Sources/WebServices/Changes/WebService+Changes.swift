@@ -2,7 +2,7 @@ import Events
 import JSON
 import RecordStore
 
-/// What changed since a token: CKFetchRecordZoneChangesOperation and CKFetchDatabaseChangesOperation.
+/// What changed since a sync token: CKFetchRecordZoneChangesOperation and CKFetchDatabaseChangesOperation.
 extension WebService {
     /// `records/changes`, for one zone.
     func changesOfZone(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {

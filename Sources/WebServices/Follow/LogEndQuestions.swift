@@ -13,7 +13,7 @@ final class LogEndQuestions {
     private var socket: ClientSocket
     private var poller = ZMQPoller()
 
-    /// How long an answer may take. After this time the question is asked again.
+    /// How long an answer may take. After this time the question is asked again, if reads still wait.
     private static let answerTimeout = Duration.milliseconds(500)
 
     init(_ barrier: ReadBarrier, _ plan: HostPlan, _ context: HostContext, _ wake: WakeSignal) throws {

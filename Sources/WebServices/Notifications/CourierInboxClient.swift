@@ -14,7 +14,7 @@ struct CourierInboxClient: Sendable {
         /// The change token belongs to another log, or is ahead of the courier's log.
         case changeTokenExpired
         /// The courier cannot be reached, or it answered with another status, such as 503. `retryAfter`: the seconds of
-        /// the answer's Retry-After; nil without this header.
+        /// the answer's Retry-After; nil if no answer came, or if the answer does not give seconds there.
         case unavailable(retryAfter: Int?)
     }
 

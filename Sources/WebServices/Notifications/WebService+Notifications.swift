@@ -78,7 +78,7 @@ extension WebService {
         throw ServiceError(.tryAgainLater, "the courier does not know the user's devices yet", retryAfter: 1)
     }
 
-    /// Refuses a token that the courier would refuse as malformed.
+    /// Refuses a token that does not have the form of the courier's change tokens.
     private static func check(_ token: String) throws(ServiceError) {
         guard token.utf8.count <= 200, token.wholeMatch(of: /[0-9A-Za-z]+-[0-9]+-[0-9]+/) != nil,
             token.split(separator: "-").suffix(2).allSatisfy({ Int64($0) != nil })

@@ -1,8 +1,8 @@
 import CloudKitModel
 import JSON
 
-/// Describes the paths of the gateway in the OpenAPI format (version 3.1.0), for tools that make or test clients. The
-/// path of the document itself is not described.
+/// Describes the paths of the gateway in the OpenAPI format (version 3.1.0), for tools that make clients, or that test
+/// the gateway. The path of the document itself is not described.
 package enum OpenAPIDocument {
     /// The path at which a gateway answers with the document.
     package static let path = "/openapi.json"

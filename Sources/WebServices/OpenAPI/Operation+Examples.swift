@@ -1,7 +1,7 @@
 import Events
 
 extension Operation {
-    /// The body of a request that works, in JSON.
+    /// The body of a valid request, in JSON.
     var example: String {
         switch self {
         case .recordsModify:

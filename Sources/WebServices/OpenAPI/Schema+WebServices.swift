@@ -4,8 +4,8 @@ import Predicates
 
 /// The dictionaries of CloudKit Web Services.
 ///
-/// The schema of a request allows everything that the gateway accepts. The schema of an answer requires every member
-/// that is always there.
+/// The schema of a request allows every value that the gateway accepts in a member that it reads. The schema of an
+/// answer requires only members that are always there.
 extension Schema {
     /// The schemas to which other schemas refer by name.
     static let named: [(name: String, schema: Schema)] = [
@@ -97,7 +97,7 @@ extension Operation {
         case .zonesList: "Lists the zones of a database."
         case .zonesLookup: "Reads zones by ID."
         case .zonesModify: "Creates and deletes zones."
-        case .zonesChanges: "Lists the zones that changed since a token, in the older form."
+        case .zonesChanges: "The older form of changes/database: lists the zones that changed since a token."
         case .subscriptionsList: "Lists the user's subscriptions."
         case .subscriptionsLookup: "Reads subscriptions by ID."
         case .subscriptionsModify: "Saves and deletes subscriptions."

@@ -14,7 +14,7 @@ package enum GatewayFile {
         try AtomicTextFile.write(String(decoding: json.bytes, as: UTF8.self) + "\n", to: "\(folder)/\(name)")
     }
 
-    /// The port of the gateway with this process ID; nil if the file is not from this process.
+    /// The port of the gateway with this process ID; nil if the folder has no valid file of this process.
     package static func port(in folder: String, process: Int32) throws -> Int? {
         guard let text = try AtomicTextFile.read("\(folder)/\(name)", bytesMax: 4096) else { return nil }
         var parser = JSONParser()

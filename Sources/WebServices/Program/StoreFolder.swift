@@ -42,7 +42,8 @@ package struct StoreFolder: Sendable {
     ///   - onBatch: Called after each batch that was read, with its number of bytes.
     /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while a gateway uses this folder;
     ///   ``StoreFolderError/noLog(_:)`` if ingest has never been started;
-    ///   ``StoreFolderError/trimmed(log:first:)`` if the log's first events were removed.
+    ///   ``StoreFolderError/trimmed(log:first:)`` if the log's first events were removed and `acceptsLoss` is false.
+    ///   Also the errors of reading the log, of writing the store, and of `onBatch`.
     package func rebuild(acceptsLoss: Bool = false, _ onBatch: (UInt64) throws -> Void) throws -> StoreSummary {
         try DataFolder.prepare(path, mode)
         let lock = try StoreLock(folder: path)
@@ -100,7 +101,8 @@ package struct StoreFolder: Sendable {
 package enum StoreFolderError: Error, Hashable, CustomStringConvertible {
     /// There is no changes log.
     case noLog(String)
-    /// The log begins with the event `first`. So it lacks subscriptions, devices and zones that were saved earlier.
+    /// The log begins with the event `first`. So it may lack subscriptions, devices and empty zones that were saved
+    /// before this event.
     case trimmed(log: String, first: UInt64)
     /// The target of a copy has a store or assets.
     case exists(String)

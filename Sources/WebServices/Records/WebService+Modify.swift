@@ -109,7 +109,8 @@ private struct ModifyAnswer {
                 desiredKeys: item.desiredKeys, numbersAsStrings: modify.numbersAsStrings, assetURL: assetURL)
             return dictionaries.append(record, to: &json)
         }
-        // A save that was not refused always has an event. Without its event, nothing is known of the save.
+        // A stored save always has an event. If this event is missing nevertheless, the client gets the error for an
+        // unknown outcome.
         guard item.operation.isDelete else { return write(item, error: .outcomeUnknown, into: &json) }
         json.object { json in
             json.append(.recordName, item.recordName)
@@ -147,17 +148,17 @@ extension WriteLedger.Refusal {
 }
 
 extension ServiceError {
-    /// The door's refusal in CloudKit's terms.
+    /// A refusal in CloudKit's terms. The code `record.owner` comes from the gateway, all other codes from the door.
     init<ID, Event>(_ refusal: WriteLedger<ID, Event>.Refusal) {
         let place = refusal.path.replacing(/^operations\[[0-9]+\]\.?/, with: "")
         // The reason may name a command of the door. Clients use the gateway's request in its place.
         let text = refusal.reason.replacing("save it with zone.save first", with: "create it with zones/modify first")
         let reason = place.isEmpty ? text : "\(place): \(text)"
-        self.init(Self.code(of: refusal.code), reason)
+        self.init(Self.serverErrorCode(forRefusal: refusal.code), reason)
     }
 
-    private static func code(of refusal: String) -> ServerErrorCode {
-        switch refusal {
+    private static func serverErrorCode(forRefusal code: String) -> ServerErrorCode {
+        switch code {
         case "record.exists", "record.conflict": .conflict
         case "record.owner": .accessDenied
         case "record.missing": .notFound

@@ -97,7 +97,7 @@ private struct OpenFile: ~Copyable {
 
     deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 
-    /// Whether the path still names this file.
+    /// Whether the path still names this file. False after an error, so that the caller opens the path again.
     func isStill(at path: String) -> Bool {
         var (own, current) = (stat(), stat())
         guard failure == nil, fstat(descriptor, &own) == 0, stat(path, &current) == 0 else { return false }

@@ -25,7 +25,7 @@ enum Operation: String, CaseIterable, Sendable {
     case notificationsChanges = "notifications/changes"
     case notificationsRead = "notifications/read"
 
-    /// The databases in which the operation can be called.
+    /// The databases in which the operation can be called. A path that begins with `/device` names no database.
     var databases: Set<DatabaseScope> {
         switch self {
         case .recordsChanges, .changesZone, .changesDatabase, .zonesChanges: [.private, .shared]
@@ -44,7 +44,8 @@ enum Operation: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the operation's path begins with `/device`, and names no database.
+    /// Whether the operation's path may begin with `/device` and name no database. A path that begins with `/database`
+    /// is accepted too.
     var isOfDevice: Bool { self == .tokensCreate || self == .tokensRegister }
 
     /// The operations for lists and for the user can be called with GET. They can also be called with POST, because

@@ -2,7 +2,7 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Reads the members of a request's body, and names the member in each error.
+/// Parses the body of a request.
 struct RequestBody: ~Copyable {
     private var parser = JSONParser(limits: RequestBody.limits)
 
@@ -10,7 +10,7 @@ struct RequestBody: ~Copyable {
     static let bytesMax = 4_000_000
     private static let limits = JSONLimits(bytesMax: bytesMax, refusesDuplicateKeys: true)
 
-    /// - Throws: `BAD_REQUEST` if the bytes are neither empty nor a JSON object.
+    /// Throws the errors of ``read(_:_:)`` for these bytes.
     static func check(_ bytes: [UInt8]) throws(ServiceError) {
         var body = RequestBody()
         try body.read(bytes) { (_: JSONValue) throws(ServiceError) in }
@@ -18,7 +18,8 @@ struct RequestBody: ~Copyable {
 
     /// Calls `body` with the JSON object in the bytes. No bytes mean an empty object.
     ///
-    /// - Throws: `BAD_REQUEST` if the bytes are not a JSON object, and the errors of `body`.
+    /// - Throws: `BAD_REQUEST` if the bytes are not a JSON object, are too long or too deeply nested, or have a key
+    ///   twice in one object. Also the errors of `body`.
     mutating func read<Result>(
         _ bytes: [UInt8], _ body: (JSONValue) throws(ServiceError) -> Result
     ) throws(ServiceError) -> Result {
@@ -48,6 +49,7 @@ extension ServiceError {
     }
 }
 
+/// Reads members of a request's body. Each error names the member.
 extension JSONValue {
     /// The elements of the required array under `key`.
     ///

@@ -19,7 +19,8 @@ struct ServiceRequest: Sendable {
     var id: String
     var now: Instant
 
-    /// The value of a parameter in the query; nil if the value is missing, empty, or not percent-encoded text.
+    /// The decoded value of a parameter in the query. Nil if the parameter is missing or empty, or if its
+    /// percent-encoding is not valid.
     func parameter(_ name: String) -> String? {
         for pair in query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1)

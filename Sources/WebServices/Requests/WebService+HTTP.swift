@@ -6,7 +6,8 @@ import Time
 
 /// Connects the service to the HTTP server.
 extension WebService {
-    /// - Parameter log: Called with an entry for each request; nil if the gateway has no access log.
+    /// - Parameter log: Called with an entry for each request whose headers were read; nil if the gateway has no access
+    ///   log.
     func serverOptions(
         _ certificate: ServerCertificate?, log: (@Sendable (AccessLogEntry) -> Void)?
     ) -> WebServerOptions {

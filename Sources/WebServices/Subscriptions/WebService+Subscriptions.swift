@@ -66,7 +66,8 @@ extension WebService {
                 if let text = saved[id] { return json.append(raw: text) }
                 json.object { json in
                     json.append(.subscriptionID, id)
-                    ServiceError(.notFound, "the user has no subscription with this ID").write(into: &json, uuid: nil)
+                    ServiceError(.notFound, "the user has no subscription with this ID in this database")
+                        .write(into: &json, uuid: nil)
                 }
             }
         }

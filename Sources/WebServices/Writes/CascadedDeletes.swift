@@ -4,16 +4,17 @@ import RecordStore
 /// Deletes the records whose DELETE_SELF reference lost its target.
 ///
 /// CloudKit: CKRecord.ReferenceAction.deleteSelf. Each gateway sends these deletes. A delete names the change tag that
-/// its gateway saw. So only one of several gateways' deletes has an effect. If somebody has saved the record again, no
-/// delete has an effect.
+/// its gateway saw. So only one of several gateways' deletes has an effect. If somebody has saved the record again,
+/// these deletes have no effect. If the saved record still has the broken reference, new deletes are sent.
 final class CascadedDeletes {
     private let store: RecordStore
-    private let ids: RequestIDSource
+    private let ids: IDSource
     private let writes: PendingWrites<AppliedRequest>
-    /// The records for which a delete was sent. A record stays here until it is gone, or has been saved again.
+    /// The records for which a delete was sent. A record stays here until it is deleted or saved again, or until the
+    /// target is saved again.
     private var sent: Set<RecordAddress> = []
 
-    init(_ store: RecordStore, _ ids: RequestIDSource, _ writes: PendingWrites<AppliedRequest>) {
+    init(_ store: RecordStore, _ ids: IDSource, _ writes: PendingWrites<AppliedRequest>) {
         (self.store, self.ids, self.writes) = (store, ids, writes)
     }
 

@@ -18,7 +18,8 @@ struct PendingLine: Sendable {
     }
 }
 
-/// The writes of requests that wait for an answer. Shared by the requests, the door's thread and the store's thread.
+/// The gateway's lines for the door that have not ended, and the requests that wait for them. Shared by the requests,
+/// the door's thread and the store's thread.
 final class PendingWrites<StoredEvent: Sendable>: Sendable {
     typealias Ledger = WriteLedger<String, StoredEvent>
 
@@ -48,7 +49,8 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
 
     fileprivate struct State {
         var ledger: Ledger?
-        /// The last sequence in the store. Needed for events that the store applies before there is a ledger.
+        /// The last sequence that ``stored(through:events:)`` has reported. Needed for events that the store applies
+        /// before there is a ledger.
         var applied: UInt64 = 0
         var open: [String: OpenLine] = [:]
         var requests: [Int: Request] = [:]

@@ -1,10 +1,11 @@
 /// Follows each write of the gateway from ingest's door to the gateway's store, and says when and how it ended.
 ///
 /// A write is one line at the door with a request ID, which ingest copies to each event that the line makes. A write
-/// ends when its events are in the store, or when the door refuses its line. A write that the door accepts but that
-/// makes no events ends when the store has applied the sequence that the door names. While ingest restarts, the door's
-/// answer may be lost. If the store then has no events of the write when it has applied the sequence that the door
-/// names, the write was refused or changed nothing. So it can be sent again without being applied twice.
+/// ends when its events are in the store, or when the door refuses its line. The door's answer also names the last
+/// sequence of the changes log. A write that the door accepts but that makes no events ends when the store has applied
+/// this sequence. While ingest restarts, the door's answer may be lost. Later the door says which lines it has, and
+/// again names the log's last sequence. If the store has applied this sequence and has no events of the write, the
+/// write was refused or changed nothing. So it can be sent again without being applied twice.
 ///
 /// | state | event | next state |
 /// |---|---|---|
@@ -44,7 +45,8 @@ struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
 
     /// Writes that the door has not answered, by line.
     private var atDoor: [UInt64: Write] = [:]
-    /// Writes whose events the store must have once it has applied this sequence, in the order of the sequences.
+    /// Writes that wait for the store, in the order of `last`. At the latest when the store has applied the sequence
+    /// `last`, the write ends or is sent again.
     private var awaited: [(last: UInt64, write: Write)] = []
     private var open: Set<ID> = []
     private var answered: UInt64

@@ -43,7 +43,7 @@ extension WebService {
         }
     }
 
-    /// `zones/lookup`. A request names a zone by its ID, or as `{"zoneID": …}`.
+    /// `zones/lookup`. Each item is a zone ID dictionary, or has one: `{"zoneID": …}`.
     func lookUpZones(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let wanted = try body.read(request.body) { json throws(ServiceError) in

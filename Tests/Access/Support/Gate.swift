@@ -9,11 +9,13 @@ import Time
 struct Gate {
     static let container = "iCloud.com.example.Notes"
     static let now = Instant(rfc3339: "2026-11-20T09:30:00Z")!
-    static let everything = KeyScope(container: container)
+    /// Every environment and every database of ``container``.
+    static let oneContainer = KeyScope(container: container)
 
     var keys = AccessKeys(Gate.random(1))
 
-    /// Pseudorandom bytes, which depend only on the seed.
+    /// A source of pseudorandom bytes. Each call starts again with the same bytes, so two API tokens of one test
+    /// need two seeds.
     static func random(_ seed: UInt64) -> RandomBytes {
         { count in
             var generator = Seeded(seed)
@@ -22,7 +24,7 @@ struct Gate {
     }
 
     mutating func createAPI(
-        _ name: String = "web", _ scope: KeyScope = Gate.everything,
+        _ name: String = "web", _ scope: KeyScope = Gate.oneContainer,
         signInURL: String? = "https://accounts.example.com/in",
         seed: UInt64 = 2
     ) throws -> (key: AccessKey, token: String) {
@@ -32,7 +34,7 @@ struct Gate {
     }
 
     mutating func create(
-        _ kind: KeyDraft.Kind, _ name: String, _ scope: KeyScope = Gate.everything, seed: UInt64 = 3
+        _ kind: KeyDraft.Kind, _ name: String, _ scope: KeyScope = Gate.oneContainer, seed: UInt64 = 3
     ) throws -> AccessKey {
         try keys.create(KeyDraft(name: name, scope: scope, kind: kind), at: Gate.now, Gate.random(seed)).key
     }

@@ -2,7 +2,8 @@ import BelfryClient
 import Testing
 
 /// The other files of this folder are sources of an app for Apple's systems. Only their imports were changed. All files
-/// are compiled twice: in Swift 6 here, and in Swift 5 in `BelfryClientSwift5`, a folder of symbolic links to them.
+/// are compiled twice: in Swift 6 from `Tests/BelfryClient/App`, and in Swift 5 from `Tests/BelfryClientSwift5`. The
+/// files there are symbolic links to these files.
 @Suite struct AppTests {
     private static var query: [AnyHashable: Any] {
         let content: [String: Any] = [
@@ -27,7 +28,7 @@ import Testing
     }
 
     @Test func `an app can extend subscriptions and notification infos`() throws {
-        let subscription = CKQuerySubscription(notesOf: CKRecord.ID(note: "alice"))
+        let subscription = CKQuerySubscription(notesOf: CKRecord.ID(inNotes: "alice"))
         subscription.watch(.notes)
         subscription.notificationInfo = CKSubscription.NotificationInfo(notesWith: "NOTE")
         var installed: Set<String> = []
@@ -37,12 +38,12 @@ import Testing
         #expect((subscription as any RecordWatching).watchedType == "Note")
     }
 
-    @Test func `subclasses in an app keep the properties of CloudKit's classes`() throws {
+    @Test func `an app can subclass subscriptions and notification infos`() throws {
         let tagged = TagSubscription(tag: "swift")
         let data = try NSKeyedArchiver.archivedData(withRootObject: tagged, requiringSecureCoding: true)
         let back = try NSKeyedUnarchiver.unarchivedObject(ofClass: TagSubscription.self, from: data)
         #expect(back?.tag == "swift" && back?.predicate == tagged.predicate && back?.subscriptionID == "tag-swift")
-        let author = AuthorSubscription(notesOf: CKRecord.ID(note: "bob"))
+        let author = AuthorSubscription(notesOf: CKRecord.ID(inNotes: "bob"))
         #expect(author.recordType == "Note" && "\(author)" == "author: notes-of-bob")
         #expect(NotesZoneSubscription("zone").isOfNotes)
         let quiet = QuietInfo()

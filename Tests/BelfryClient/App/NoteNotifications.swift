@@ -63,7 +63,7 @@ extension Sequence where Element: CKNotification {
 }
 
 class PreviewNotification: CKQueryNotification, @unchecked Sendable {
-    override var recordID: CKRecord.ID? { CKRecord.ID(note: "preview") }
+    override var recordID: CKRecord.ID? { CKRecord.ID(inNotes: "preview") }
     override var alertBody: String? { "Preview" }
 }
 

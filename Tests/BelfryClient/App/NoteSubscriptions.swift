@@ -66,7 +66,7 @@ extension CKRecordZone.ID {
 }
 
 extension CKRecord.ID {
-    convenience init(note name: String) { self.init(recordName: name, zoneID: .notes) }
+    convenience init(inNotes name: String) { self.init(recordName: name, zoneID: .notes) }
     var path: String { "\(zoneID.zoneName)/\(recordName)" }
 }
 

@@ -6,7 +6,8 @@ import Testing
 @testable import BelfryTool
 @testable import Inspect
 
-/// Of the registrations of a device, `belfry push test` uses the last one that deliver accepts.
+/// The entries of a device are its registrations and unregistrations. The last accepted entry decides whether
+/// `belfry push test` sends to the device, and with which token.
 @Suite struct TestDevices {
     private func entry(_ token: String, at transport: String) throws -> DeviceHistory.Entry {
         let event = #"{"container":"c","environment":"development","transport":"\#(transport)","token":"\#(token)"}"#
@@ -15,7 +16,7 @@ import Testing
         return DeviceHistory.Entry(sequence: 1, now: .epoch, address: address)
     }
 
-    @Test func `a registration is accepted unless its transport rejects the token`() throws {
+    @Test func `every entry is accepted, except a registration with a token that its transport rejects`() throws {
         let kinds = Registry.builtIns.transports
         #expect(try !entry("nothex!!", at: "apns").isAccepted(by: kinds))
         #expect(try entry("6a0f", at: "apns").isAccepted(by: kinds))

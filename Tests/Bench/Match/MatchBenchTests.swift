@@ -13,7 +13,7 @@ struct MatchBenchTests {
             changes: MatchInput(name: "changes") { workload.forEachChange(changes, $0) }, scanned: 20)
     }
 
-    @Test func `a run measures everything, and finds the pairs that the file of pairs lists`() throws {
+    @Test func `a run finds the pairs in the file of pairs, and reports no zero count and no negative number`() throws {
         let folder = try Folder()
         let bench = Self.bench()
         let result = try bench.run(in: folder.path)
@@ -69,7 +69,7 @@ struct MatchBenchTests {
         (["--subscriptions", "s", "--changes", "c", "--count", "5"], "leave out --count"),
         (["--pairs", "p", "--count", "5,6"], "give --count one"), (["--length", "0"], "--length"),
     ])
-    func `invalid options, and options that exclude each other, are rejected`(arguments: [String], message: String) {
+    func `invalid options and invalid combinations of options are rejected`(arguments: [String], message: String) {
         do {
             _ = try MatchBenchCommand.parse(arguments)
             Issue.record("\(arguments) was accepted")

@@ -35,8 +35,9 @@ struct MatchWorkloadTests {
         return pairs
     }
 
-    /// Digests of the subscriptions, the changes and the pairs. They do not depend on the language of the program that
-    /// computes them.
+    /// Two workloads. `digests` has the SHA-256 of the subscriptions, of the changes and of the pairs. `watched` is the
+    /// number of watched changes, and `pairs` the number of pairs. The same workload, made by a program in another
+    /// language, has the same digests.
     private static let known: [(isDense: Bool, digests: [String], watched: Int, pairs: Int)] = [
         (
             false,

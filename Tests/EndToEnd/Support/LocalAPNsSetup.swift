@@ -20,7 +20,7 @@ final class LocalAPNsSetup: Sendable {
         port = String(line.drop { !$0.isNumber })
     }
 
-    var key: String { folder.file(".belfry/apns-server/AuthKey_KEYLOCAL12.p8") }
+    var keyFile: String { folder.file(".belfry/apns-server/AuthKey_KEYLOCAL12.p8") }
 
     /// Sends a control command to the server. The first call waits until the server has executed its command. Later
     /// calls do not wait.
@@ -29,15 +29,15 @@ final class LocalAPNsSetup: Sendable {
         await server.waitForMessage("done: ")
     }
 
-    /// Writes the pipeline file, and returns its path.
+    /// Writes the pipeline file, and returns its path. Without arguments, all settings are valid.
     ///
     /// - Parameters:
-    ///   - app: Settings of the app. They replace valid settings or add to them.
-    ///   - transport: Settings of the transport. They replace valid settings or add to them.
+    ///   - app: The settings of the app to replace or add.
+    ///   - transport: The settings of the transport to replace or add.
     func pipeline(app: [String: String] = [:], transport: [String: String] = [:]) throws -> String {
         let validApp = [
             "container": "iCloud.com.example.Notes", "topic": "com.example.Notes", "team": "TEAMLOCAL1",
-            "key": "KEYLOCAL12", "keyFile": "{$file: \(key)}",
+            "key": "KEYLOCAL12", "keyFile": "{$file: \(keyFile)}",
         ]
         let address = ["host": "127.0.0.1", "port": port, "trust": folder.file(".belfry/apns-server/ca.pem")]
         let appSettings = Self.flow(validApp, replacements: app)

@@ -5,7 +5,7 @@ import Testing
 struct ManualPage: CustomTestStringConvertible, Sendable {
     enum Block: Sendable {
         /// A file to save. The paragraph before the block ends with the file's name in backticks and a colon, and the
-        /// block's language is not `text`.
+        /// block's language is neither `text` nor `console`.
         case file(name: String, text: String)
         /// Commands, each with its output.
         case console([Command])

@@ -29,7 +29,7 @@ extension Notes {
 }
 
 extension Program.Result {
-    /// Whether every line of the output is a JSON object.
+    /// Whether the output has at least one line, and every line is a JSON object and ends with a line feed.
     var isNDJSON: Bool {
         var parser = JSONParser()
         return output.hasSuffix("\n")

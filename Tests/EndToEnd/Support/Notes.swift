@@ -61,7 +61,7 @@ final class Notes: Sendable {
         """
     }
 
-    /// A change that leads to one push.
+    /// A change of one note, which the subscription of ``phone(transport:)`` watches.
     ///
     /// - Parameter second: The second of the change's time. Nil if the change has no time.
     static func change(_ name: String, second: Int? = nil) -> String {

@@ -169,7 +169,10 @@ private final class OutputCollector: Sendable {
         return pipe
     }
 
-    /// The end of a new terminal that a program writes to. The terminal's line ends are turned back into line feeds.
+    /// Makes a terminal, and collects the output of a program that writes to it. The terminal turns each line feed into
+    /// CR LF; the collected text has line feeds again.
+    ///
+    /// - Returns: The program's side of the terminal.
     func terminal() throws -> FileHandle {
         // tty_ioctl(4): TIOCSPTLCK unlocks, TIOCGPTN gives the number below /dev/pts; the macros are not imported.
         let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)

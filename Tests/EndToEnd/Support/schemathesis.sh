@@ -1,16 +1,17 @@
 #!/bin/sh
 # Sends generated requests, valid and invalid, to every operation of a running gateway without keys. Each answer must
-# have a status other than 5xx, and a status and content that the OpenAPI document lists. In the search
-# that leaves out the modify operations, the gateway must also refuse every invalid request.
+# have a status other than 5xx, and a status and content that the OpenAPI document lists. There are three searches,
+# one after another. One of them leaves out the modify operations. In this search, the gateway must also refuse every
+# invalid request.
 #
 #   schemathesis.sh ADDRESS [SECONDS [DOCUMENT]]
 #
 # ADDRESS    such as http://127.0.0.1:7490
-# SECONDS    the time of all runs; 150 if it is not given
+# SECONDS    the time of the three searches together; 150 if it is not given
 # DOCUMENT   a file to use in place of the gateway's own document
 #
 # The program is $BELFRY_WEB_VENV/bin/schemathesis, or else schemathesis in PATH. $SEED is the seed, 20 if it is not
-# set. Exit status: 0 if all answers are correct, 1 if an answer is wrong, 64 for wrong usage.
+# set. Exit status: 0 if all answers are correct, 1 if an answer is wrong or a search cannot run, 64 for wrong usage.
 set -eu
 [ $# -ge 1 ] && [ $# -le 3 ] || { echo "usage: schemathesis.sh ADDRESS [SECONDS [DOCUMENT]]" >&2; exit 64; }
 address=${1%/} seconds=${2:-150} document=${3:-$address/openapi.json}

@@ -6,7 +6,8 @@
 #       /database/1/iCloud.com.example.Notes/development/public/records/query '{"query":{"recordType":"Shop"}}'
 #
 # The key is made by: openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem
-# Prints the answer. Exit status: 0 for the HTTP status 200, 1 for another one, 64 for wrong usage.
+# Prints the answer. Exit status: 0 for the HTTP status 200, 1 for another one, 64 for wrong usage;
+# without an answer, the exit status of curl.
 #
 # CloudKit Web Services Reference, "Accessing CloudKit Using a Server-to-Server Key". A test may set DATE to another
 # time than now, and SENT_BODY to another body than the signed one.

@@ -108,14 +108,14 @@ def equal(found, wanted):
     expect(found == wanted, "found", found, "and not", wanted)
 
 
-def refused(code, call, *arguments, **options):
-    """Expects that the call is refused, and that the error contains the code. Returns the answer."""
+def refused(words, call, *arguments, **options):
+    """Expects that the call is refused with an error that contains the words. Returns the answer."""
     try:
         call(*arguments, **options)
     except cloudkit.CloudKitApiError as error:
-        expect(code in str(error) + str(error.payload), error, error.payload)
+        expect(words in str(error) + str(error.payload), error, error.payload)
         return error.payload
-    raise AssertionError(f"not refused with {code}")
+    raise AssertionError(f"not refused with {words}")
 
 
 # Zones
@@ -162,7 +162,7 @@ FIELDS = {
 
 @check
 def create(gateway):
-    """modify create: answers with the record, its tag, times and user"""
+    """modify create: answers with the record, its tag, its creation time and its user"""
     record = gateway.one("create", "n1", FIELDS)
     expect(record.recordChangeTag and record.recordType == "Note", record)
     equal((record.created.userRecordName, record.modified.userRecordName), (USER, USER))
@@ -369,7 +369,7 @@ def changes_selected(gateway):
 
 @check
 def bad_token(gateway):
-    """changes: an invalid token is refused"""
+    """changes, database_changes: an invalid token is refused"""
     refused("syncToken", gateway.pages, "AAAA")
     refused("BAD_REQUEST", gateway.client.database_changes, sync_token="AAAA")
 
@@ -476,7 +476,7 @@ def public(gateway):
 
 @check
 def zone_delete(gateway):
-    """raw_post zones/modify: deletes the zone; database_changes lists it as deleted, and its records are gone"""
+    """zones/modify: deletes the zone; database_changes lists it as deleted; query and changes say ZONE_NOT_FOUND"""
     token = gateway.client.database_changes().syncToken
     zone = {"zoneID": ZONE.model_dump(exclude_none=True)}
     gateway.client.raw_post("/zones/modify", {"operations": [{"operationType": "delete", "zone": zone}]})
@@ -495,7 +495,7 @@ def no_user(gateway):
 
 @check
 def other_host(gateway):
-    """a request with another Host header is refused, so a web page cannot reach the gateway under its own host name"""
+    """a request with a foreign Host header is refused, so a web page cannot use the gateway through DNS rebinding"""
     url = f"{gateway.root}/private/users/current?ckWebAuthToken={USER}"
     answer = gateway.session.get(url, headers={"Host": "evil.example"})
     equal((answer.status_code, answer.json().get("serverErrorCode")), (403, "ACCESS_DENIED"))

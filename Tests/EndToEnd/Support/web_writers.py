@@ -3,10 +3,12 @@
 
   web_writers.py --ports 7490[,7491] --log 'belfry log show DATA/logs/changes' [--up PID --kill api,ingest,both]
 
-Every write except a delete carries an ID of its own in the field `w`. A write is acknowledged (with its tag), refused,
-unsent, or unknown (no answer, a status 5xx or TRY_AGAIN_LATER). At the end the changes log is read. The failures are:
-  lost        an acknowledged write is not in the log at its tag, or an acknowledged delete is not the last event of its
-              record
+Every write except a delete carries an ID of its own in the field `w`. The version of a record is the sequence of its
+newest change in the log. Its change tag is this number in base 36. A write is acknowledged (the answer to a save has
+the new tag), refused, unsent, or unknown (no answer, a status 5xx or TRY_AGAIN_LATER). At the end the changes log is
+read. The failures are:
+  lost        an acknowledged save is not in the log at the sequence that its new tag gives, or an acknowledged delete
+              is not the last event of its record
   twice       a write is in the log more than once, or a record is deleted twice in a row
   refused     a refused or unsent write is in the log
   torn        some operations of an atomic request are in the log, and some are not, or other events are between them
@@ -14,13 +16,13 @@ unsent, or unknown (no answer, a status 5xx or TRY_AGAIN_LATER). At the end the 
   stale       a lookup gave an older version than one acknowledged before the lookup was sent
   final       a gateway's last answer to records/changes is an error or differs from the log
   log         the command that prints the changes log failed
-  silent      a gateway does not answer within --settle seconds
+  silent      a gateway does not answer with status 200 within --settle seconds
 Prints one JSON object; exits 1 if there is a failure. Standard library only."""
 
 import argparse, collections, http.client, json, os, random, signal, subprocess, sys, threading, time
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--ports", default="7490", help="one gateway's port or several")
+parser.add_argument("--ports", default="7490", help="the ports of the gateways, with commas between them")
 parser.add_argument("--log", required=True, help="the command that prints the changes log, one event a line")
 parser.add_argument("--user", default="_writers")
 parser.add_argument("--zone", default="Writers")
@@ -31,7 +33,7 @@ parser.add_argument("--seconds", type=float, default=20)
 parser.add_argument("--up", type=int, help="the process of `belfry up`, whose children are killed")
 parser.add_argument("--kill", default="", help="what is killed in turn: api, ingest, both")
 parser.add_argument("--every", type=float, default=3)
-parser.add_argument("--settle", type=float, default=60, help="the longest wait for a gateway's answer")
+parser.add_argument("--settle", type=float, default=60, help="how many seconds a gateway has to answer with status 200")
 parser.add_argument("--seed", type=int, default=1)
 options = parser.parse_args()
 ports = [int(port) for port in options.ports.split(",")]
@@ -42,7 +44,7 @@ run = f"{os.getpid()}-{int(time.time())}"
 lock = threading.Lock()
 acknowledged, refused, unknown = {}, {}, {}          # write ID: (name, tag) | (name, code) | name
 based = {}                                           # write ID: the tag that it was sent with
-batches = []                                         # for each atomic request: its write IDs
+batches = []                                         # for each atomic request of several writes: their IDs
 newest = collections.defaultdict(int)                # name: the newest acknowledged version
 failures = collections.defaultdict(list)
 answers = collections.Counter()
@@ -54,7 +56,7 @@ class Client:
         self.port, self.connection = port, None
 
     def __call__(self, endpoint, body=None, timeout=20):
-        """Returns the answer's status and JSON. The status is None without an answer, 0 for a refused connection."""
+        """Returns the answer's status and JSON. The status is None if no JSON came, 0 for a refused connection."""
         try:
             if self.connection is None:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
@@ -212,7 +214,8 @@ for thread in threads:
     thread.join()
 await_gateways()
 
-# The final state of each gateway is read before the log. Only writes that are still in flight can be added now.
+# The writers have stopped, but a write without an answer may not be in the log yet. It gets one more second. Then the
+# final state of each gateway is read, and after that the log.
 time.sleep(1)
 finals = []
 for port in ports:

@@ -29,7 +29,8 @@ enum IndexedLog {
         return index
     }
 
-    static func files(_ scratch: Scratch) throws -> [String] {
+    /// The paths of the index files of all segments.
+    static func indexFiles(_ scratch: Scratch) throws -> [String] {
         try scratch.segments.map { path in
             let name = path.dropFirst(scratch.log.utf8.count + 1).dropLast(3)
             return scratch.log + "/index/\(name)index"

@@ -18,7 +18,7 @@ import Testing
         let scratch = Scratch()
         let events = try writeLog(in: scratch)
         _ = try IndexedLog.index(scratch)
-        let path = try IndexedLog.files(scratch)[0]
+        let path = try IndexedLog.indexFiles(scratch)[0]
         let whole = try bytes(of: path)
         try #require(whole.count > 400)
         for position in whole.indices {
@@ -29,14 +29,14 @@ import Testing
             try IndexedLog.expectRight(IndexedLog.index(scratch), events, "byte \(position)")
         }
         try IndexedLog.expectRight(IndexedLog.index(scratch), events)
-        #expect(try bytes(of: path) == whole, "the update did not repair the damage that the search found")
+        #expect(try bytes(of: path) == whole, "the file was not made again after a search found it damaged")
     }
 
     @Test func `an index that ends at any byte still finds every event`() throws {
         let scratch = Scratch()
         let events = try writeLog(in: scratch)
         _ = try IndexedLog.index(scratch)
-        let path = try IndexedLog.files(scratch)[0]
+        let path = try IndexedLog.indexFiles(scratch)[0]
         let whole = try bytes(of: path)
         for count in 0..<whole.count {
             try write(Array(whole[..<count]), to: path)
@@ -50,7 +50,7 @@ import Testing
         let events = try writeLog(in: scratch)
         for count in [0, 64, 100, 200] {
             let index = try IndexedLog.index(scratch)
-            try #require(resized(try IndexedLog.files(scratch)[0], to: count))
+            try #require(resized(try IndexedLog.indexFiles(scratch)[0], to: count))
             try IndexedLog.expectRight(index, events)
         }
     }
@@ -64,11 +64,11 @@ import Testing
         for number in 0..<60 { try writer.append([IndexedLog.event("other\(number)", padding: 60)]) }
         try writer.close()
         _ = try (IndexedLog.index(scratch), IndexedLog.index(other))
-        let (mine, theirs) = try (IndexedLog.files(scratch)[0], IndexedLog.files(other)[0])
+        let (mine, theirs) = try (IndexedLog.indexFiles(scratch)[0], IndexedLog.indexFiles(other)[0])
         try write(bytes(of: theirs), to: mine)
         #expect(try !verified(scratch).isSound)
         try IndexedLog.expectRight(IndexedLog.index(scratch), events)
-        // Replaces a block by one of another log.
+        // Keeps the header of this log's index file, and replaces the blocks by those of the other log's index file.
         let (whole, foreign) = try (bytes(of: mine), bytes(of: theirs))
         try write(Array(whole[..<64] + foreign[64...]), to: mine)
         try IndexedLog.expectRight(IndexedLog.index(scratch), events)
@@ -78,11 +78,11 @@ import Testing
         let scratch = Scratch()
         let events = try writeLog(in: scratch)
         _ = try IndexedLog.index(scratch)
-        let before = try bytes(of: IndexedLog.files(scratch)[0])
+        let before = try bytes(of: IndexedLog.indexFiles(scratch)[0])
         try IndexedLog.expectRight(IndexedLog.index(scratch, version: 2), events)
-        #expect(try bytes(of: IndexedLog.files(scratch)[0]) != before)
+        #expect(try bytes(of: IndexedLog.indexFiles(scratch)[0]) != before)
         try IndexedLog.expectRight(IndexedLog.index(scratch), events)
-        #expect(try bytes(of: IndexedLog.files(scratch)[0]) == before)
+        #expect(try bytes(of: IndexedLog.indexFiles(scratch)[0]) == before)
     }
 
     /// A crash may lose the log's last batches, and other batches replace them.

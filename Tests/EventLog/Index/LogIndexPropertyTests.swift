@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct LogIndexPropertyTests {
-    /// Random logs grow, start new segments, lose their oldest segments, and are torn. In between, the first index is
-    /// updated, or a new index is made.
+    /// Random logs grow, start new segments, lose their oldest segments, and are torn. In between, the index that was
+    /// made for the empty log is updated, or a new index is made.
     @Test func `in random logs, an index finds exactly the same events as a scan`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)

@@ -46,9 +46,10 @@ import Testing
         }
         let index = try LogIndex(directory: scratch.log, scheme: scheme, limits: IndexedLog.limits)
         try index.update()
-        let bytes = UInt64(1_000 + IndexedLog.event("3", padding: 5).utf8.count)
+        let nameKey = UInt64(UInt8(ascii: "3"))
+        let lengthKey = UInt64(1_000 + IndexedLog.event("3", padding: 5).utf8.count)
         var found: [UInt64] = []
-        try index.find([UInt64(UInt8(ascii: "3")), bytes]) { event in
+        try index.find([nameKey, lengthKey]) { event in
             found.append(event.sequence)
             return found.count < 3
         }
@@ -64,7 +65,7 @@ import Testing
         #expect(throws: EventLogError.gone(directory: scratch.log, sequence: 0, first: 1)) { try index.event(at: 0) }
     }
 
-    @Test func `a search reads no blocks that lack the wanted key`() throws {
+    @Test func `a search skips the blocks whose filters do not have the wanted key`() throws {
         let scratch = Scratch()
         try writeLog(in: scratch)
         let index = try IndexedLog.index(scratch)
@@ -87,14 +88,14 @@ import Testing
             scheme: KeyScheme(name: "test", version: 1) { { _, _ in counted.withLock { $0 += 1 } } },
             limits: IndexedLog.limits)
         try index.update()
-        #expect(counted.withLock { $0 } < 5, "more was read than the end of the last block")
+        #expect(counted.withLock { $0 } < 5, "more events were read than those of the last block, which is not full")
     }
 
     @Test func `index files of removed segments are removed`() throws {
         let scratch = Scratch()
         try writeLog(in: scratch)
         let index = try IndexedLog.index(scratch)
-        let files = try IndexedLog.files(scratch)
+        let files = try IndexedLog.indexFiles(scratch)
         try #require(unlinked(try scratch.segments[0]))
         try index.update()
         #expect(!FileManager.default.fileExists(atPath: files[0]))

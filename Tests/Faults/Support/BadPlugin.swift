@@ -9,10 +9,10 @@ enum BadPlugin {
     /// - `wrong`: answers the record n15 with a wrong `through`, and dies at the host's error. Notes each death.
     /// - `troubled`: dies three times when it gets the record n15, with the exit status of a temporary failure. Notes
     ///   each death.
-    /// - `garbage`: sends meaningless frames and lines before and in each answer. Ignores SIGTERM. Notes the
-    ///   codes of the errors that it gets.
+    /// - `garbage`: sends meaningless frames and lines before and in each answer. Ignores SIGTERM and SIGINT. Notes
+    ///   the codes of the errors that it gets.
     /// - `spoils`: appends a word to the match of the record n15.
-    /// - `polite`: ends only at SIGTERM, and notes the signal.
+    /// - `polite`: ignores `close`, ends at SIGTERM, and notes the signal.
     /// - `deaf`: ignores SIGTERM, SIGINT, `close` and the end of its standard input.
     static let program = """
         import json, os, signal, sys, zmq

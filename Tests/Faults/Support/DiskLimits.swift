@@ -22,7 +22,7 @@ enum FileSizeLimit {
     static let launcherWithoutSpace = ["/bin/sh", "-c", "ulimit -S -f 0; exec \"$0\" \"$@\""]
 }
 
-/// A small file system for the data of a pipeline. Only the pipeline sees it.
+/// A small file system for the data of a pipeline. It is mounted only for the processes of this pipeline.
 enum SmallDisk {
     static let bytes = 96 << 20
 

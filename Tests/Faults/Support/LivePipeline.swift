@@ -141,7 +141,7 @@ final class LivePipeline {
                 up.read(wait: .zero)
                 let said = up.lines.joined(separator: "\n")
                 throw FaultError(
-                    "after \(limit), only \(watch.accepted.count) of \(count) pushes have an accepted outcome\n\(said)")
+                    "after \(limit), deliver's log has \(watch.accepted.count) of \(count) accepted outcomes\n\(said)")
             }
             try watch.follow(wait: .milliseconds(100))
         }

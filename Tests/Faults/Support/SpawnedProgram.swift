@@ -126,7 +126,7 @@ final class SpawnedProgram {
     }
 }
 
-/// Finds Belfry's programs, which are in the folder of the tests.
+/// Finds Belfry's programs, which are in the folder of the tests' executable.
 enum Programs {
     static func path(_ name: String) throws -> String {
         let path = folder + "/" + name

@@ -34,7 +34,7 @@ struct PseudonymTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `pseudonyms keep order, common prefixes and lengths, whether case matters or not`(seed: UInt64) throws {
+    func `pseudonyms keep lengths, prefixes, and the order with and without regard to case`(seed: UInt64) throws {
         var random = Seeded(seed)
         let texts = Self.texts(&random)
         let pseudonyms = Pseudonyms(for: texts, seed: random.next())

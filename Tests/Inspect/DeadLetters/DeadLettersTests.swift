@@ -223,7 +223,9 @@ import Time
         #expect(try logs.find().verdicts == verdicts)
     }
 
-    @Test func `a badge that a newer push has set is left out, and a push with only that badge is obsolete`() throws {
+    @Test func `a redrive leaves out a badge that a newer push has set, and a push with only this badge is obsolete`()
+        throws
+    {
         let logs = try DeadLetterLogs()
         for device in ["mac", "pad"] { logs.register(device, token: device) }
         let push = DeadLetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
@@ -411,8 +413,9 @@ import Time
                 "pushes.dead-letters:2 impossible: its event is not a JSON object",
                 "pushes.dead-letters:3 impossible: its event is not a JSON object",
                 "pushes.dead-letters:4 impossible: its event has no type",
-                "pushes.dead-letters:5 impossible: only a stage makes a match: redrive the change that led to it",
-                "pushes.dead-letters:6 impossible: ingest does not accept events of type pager.set",
+                "pushes.dead-letters:5 impossible: only a stage makes a match: send again the change that led to it",
+                "pushes.dead-letters:6 impossible: its event (pager.set) is not a command about a record, "
+                    + "subscription, device or badge",
                 "outcomes.dead-letters:1 impossible: it is a redrive itself: redrive the original push",
             ])
     }

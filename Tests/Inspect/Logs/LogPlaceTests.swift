@@ -5,7 +5,7 @@ import Testing
 @testable import Inspect
 
 struct LogPlaceTests {
-    @Test func `a data folder and a folder of logs are places; a log has a path, or a name in a place`() throws {
+    @Test func `a data folder and a folder of logs are places; a log is found by path, or by name in a place`() throws {
         let logs = try TracedLogs().write("changes", ["{}"])
         let (data, changes) = (logs.folder.path, logs.path + "/changes")
         #expect(try LogPlace.folder(data) == logs.path)
@@ -14,6 +14,7 @@ struct LogPlaceTests {
         #expect(try LogPlace.log(data + "/changes", pipeline: nil) == changes)
         #expect(try LogPlace.log("changes", pipeline: data) == changes)
         #expect(try LogPlace.isPlace(data))
+        #expect(try LogPlace.isPlace(logs.path))
         #expect(try !LogPlace.isPlace(changes))
     }
 

@@ -112,7 +112,7 @@ import Testing
                 try opened.events(TraceKey(.device, "alice-phone"), in: outcomes).map(\.sequence) == [
                     4, 6, 10, 12, 14, 18, 24, 26, 28,
                 ])
-            #expect(try opened.devices(of: "_alice").map(\.facts.device) == ["alice-phone", "alice-mac"])
+            #expect(try opened.deviceEvents(of: "_alice").map(\.facts.device) == ["alice-phone", "alice-mac"])
         }
     }
 }

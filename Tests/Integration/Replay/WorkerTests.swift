@@ -29,8 +29,8 @@ struct WorkerTests {
 
     @Test func `the error for a dead worker says how it ended, and which input it had to receive`() async throws {
         let text = try await error(of: #"read line; echo '{"type":"ready"}'; read line; exit 3"#)
-        #expect(text == "match: /bin/sh ended: it exited with status 3 (it had to receive input from 1 on)")
-        #expect(try await error(of: "kill -9 $$").contains("it was ended by signal 9"))
+        #expect(text == "match: /bin/sh exited with status 3 (it had to receive input from 1 on)")
+        #expect(try await error(of: "kill -9 $$").contains("/bin/sh was ended by signal 9"))
     }
 
     @Test func `the error for an invalid message quotes the message or the wrong count`() async throws {

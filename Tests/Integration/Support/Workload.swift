@@ -3,8 +3,8 @@ import Time
 
 /// Random commands from a seed, in the order of their times.
 ///
-/// They save silent and visible subscriptions of all three types, with and without collapse IDs. They register and
-/// unregister devices, set badges, and create, update and delete records.
+/// They save silent and visible subscriptions of all three types, with and without collapse IDs. They delete
+/// subscriptions, register and unregister devices, set badges, and create, update and delete records.
 struct Workload {
     private(set) var commands: [String] = []
     private var random: Seeded

@@ -18,7 +18,8 @@ struct StateAgainstFold {
         changes = try run.events(of: run.log(.changes))
     }
 
-    /// - Parameter count: The number of random changes to compare, in addition to the end.
+    /// - Parameter count: The number of random changes at which states are compared. States at the end of the log are
+    ///   always compared.
     func check(atRandomChanges count: Int, _ random: inout Seeded) throws {
         guard !changes.isEmpty else { return }
         for _ in 0..<count {
@@ -32,7 +33,7 @@ struct StateAgainstFold {
         var fold = ChangesFold()
         for change in changes.prefix(sequence) { fold.apply(change) }
         let matches = try run.events(of: run.log(.matches)).filter { $0.type == "match" }
-        let spent = Set(matches.map { ChangesFold.subscriptionKey($0) + ChangesFold.app($0.json) })
+        let matched = Set(matches.map { ChangesFold.subscriptionKey($0) + ChangesFold.app($0.json) })
         try check("records", fold.records, position) {
             [$0.text("database"), $0.text("owner"), ChangesFold.zone($0), $0.text("recordName")]
         }
@@ -40,7 +41,7 @@ struct StateAgainstFold {
         let found = try names("subscriptions", position) { ChangesFold.subscriptionKey($0) }
         // A subscription with `firesOnce` ends with its first match. This check ignores whether the first match has
         // come already.
-        let once = fold.once.intersection(spent)
+        let once = fold.once.intersection(matched)
         #expect(found.union(once) == fold.subscriptions.union(once), "\(run.name): subscriptions at \(position)")
     }
 

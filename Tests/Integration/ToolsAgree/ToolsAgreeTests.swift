@@ -7,10 +7,11 @@ import Testing
 @testable import BelfryTool
 @testable import Inspect
 
-/// Compares the results of different tools for the same logs. The logs come from the quickstart, scenarios and random
-/// commands.
+/// Compares the results of different tools for the same logs. The logs come from the quickstart, scenarios, random
+/// commands and a live pipeline.
 ///
-/// The tools also read a copy of each log in which the JSON is formatted differently, as a plugin might write it.
+/// Most tests also let the tools read copies of the logs in which the JSON is formatted differently, as a plugin might
+/// write it.
 @Suite struct ToolsAgree {
     /// How much a test compares.
     private struct Effort {

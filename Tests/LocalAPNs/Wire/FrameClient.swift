@@ -3,7 +3,7 @@ enum FrameClient {
     /// The program's arguments are the port, the file with the authority's certificate, and header lines `name=value`.
     /// Its standard input has one step on each line:
     ///
-    /// - `open STREAM [NAME=VALUE]` sends the headers. This header is added, or replaces the header of the same name.
+    /// - `open STREAM [NAME=VALUE]` sends the headers. The header NAME is added, or replaces the header of this name.
     /// - `part STREAM TEXT` sends a part of a body, and `body STREAM TEXT` the last part, which ends the stream.
     /// - `ping` sends PING, and `ack` acknowledges SETTINGS.
     /// - `wait PREFIX` prints the frames that arrive, until a printed line begins with the prefix.

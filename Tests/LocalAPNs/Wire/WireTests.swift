@@ -114,7 +114,9 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `with the quirk, a client has one stream from an error until the next success`() async throws {
+    @Test func `with the quirk fallAfterError, a client has one stream from an error until the next success`()
+        async throws
+    {
         let live = try await LiveServer(#"{"quirks":{"fallAfterError":true}}"#)
         let lines = try live.exchangeFrames(
             "wait settings table", "ack", "open 1", WireTests.body, "wait settings streams=1000",

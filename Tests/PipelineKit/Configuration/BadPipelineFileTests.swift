@@ -170,12 +170,12 @@ struct BadFile: Sendable, CustomTestStringConvertible {
         BadFile(
             "a long ipc path", stage("bind: ipc:///\(String(repeating: "x", count: 107))"),
             "p.yaml:3:13: stages.s.bind: the socket's path /\(String(repeating: "x", count: 107)) has 108 bytes, "
-                + "but the system allows only 107; choose a shorter data folder, or bind tcp://HOST:PORT"),
+                + "but the system allows only 107; choose a shorter path or data folder, or write tcp://HOST:PORT"),
         BadFile(
             "a long default ipc path",
             "pipeline: a\ndata: /\(String(repeating: "x", count: 100))\nstages: {s: {}}\n",
             "p.yaml:3:10: stages.s.bind: the socket's path /\(String(repeating: "x", count: 100))/s.link has 108 bytes, "
-                + "but the system allows only 107; choose a shorter data folder, or bind tcp://HOST:PORT"),
+                + "but the system allows only 107; choose a shorter path or data folder, or write tcp://HOST:PORT"),
         BadFile(
             "one address for two", "pipeline: a\nstages:\n  s: {bind: inproc://x}\n  t: {from: s, bind: inproc://x}\n",
             "p.yaml:4:22: stages.t.bind: inproc://x already belongs to s"),

@@ -71,7 +71,7 @@ import Time
         #expect(byBytes.isOn && byBytes.deadLettersAge == .seconds(30 * 86_400))
     }
 
-    @Test func `links are bound beside the logs, unless the file gives an address`() throws {
+    @Test func `links are bound in the data folder, unless the file gives an address`() throws {
         #expect(
             try quickstart().stages.map(\.bind) == [
                 "ipc://.belfry/quickstart/coalesce.link", "tcp://127.0.0.1:7411",
@@ -122,7 +122,7 @@ import Time
         }
     }
 
-    @Test func `a plugin's mistakes are reported together with those in common keys`() throws {
+    @Test func `mistakes in a plugin's keys are reported together with mistakes in common keys`() throws {
         struct Coalesce: PluginSettings {
             init(from settings: inout SettingsReader) throws(SettingsError) {
                 _ = try settings.duration("window", default: .seconds(1), in: .zero ... .seconds(60))

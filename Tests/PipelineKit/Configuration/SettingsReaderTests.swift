@@ -194,7 +194,7 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func `a secret is read without its last line feed when it is needed, and never printed`() throws {
+    @Test func `a secret is read only when it is needed, loses its last line feed, and is never printed`() throws {
         try withFolder { folder in
             let file = "\(folder)/token"
             var reader = try SettingsReader(text: "key: {$file: token}\n", file: "\(folder)/s.yaml")
@@ -297,7 +297,7 @@ import Testing
     }
 
     @Test(arguments: ["../key", "/run/key", "..", "."])
-    func `a credential's name that leads out of its folder is refused`(_ name: String) throws {
+    func `a credential's name that is not a file name is refused`(_ name: String) throws {
         let error = #expect(throws: SettingsError.self) { try credential("'\(name)'") }
         #expect(error?.reason == "\"\(name)\" is not a file name")
     }

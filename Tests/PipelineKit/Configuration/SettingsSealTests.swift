@@ -5,7 +5,7 @@ import Testing
 
 @testable import PipelineKit
 
-/// Settings that name a file or a secret count as changed when its contents have changed.
+/// Settings that name a file or a secret count as changed when the contents of the file or secret have changed.
 @Suite struct SettingsSealTests {
     private struct Transport: PluginSettings {
         let key: Secret

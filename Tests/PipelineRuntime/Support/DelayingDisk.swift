@@ -2,8 +2,8 @@ import EventLog
 import Foundation
 import Synchronization
 
-/// A disk that delays the work on all its queues, such as syncs, until the test calls ``runDelayedWork()``. Then the
-/// newest work runs first.
+/// A disk that delays the work that is scheduled on its queues, such as syncs, until the test calls
+/// ``runDelayedWork()``. Then the newest work runs first. Work that its caller waits for runs at once.
 final class DelayingDisk: Sendable {
     private struct State {
         var works: [@Sendable () -> Void] = []

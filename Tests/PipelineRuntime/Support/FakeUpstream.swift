@@ -3,7 +3,8 @@ import PipelineRuntime
 import Time
 import ZeroMQ
 
-/// A ROUTER in place of the stage `gate`, the upstream of the stage `relay`. It answers as a test wants. Belongs to one thread.
+/// A ROUTER in place of the stage `gate`, the upstream of the stage `relay`. It answers as a test wants. Belongs to one
+/// thread.
 final class FakeUpstream {
     static let identity = LogIdentity(seed: "fake", name: "gate")
     private let peer: Peer

@@ -4,7 +4,7 @@ import ZeroMQ
 
 /// A socket that sends any frames. Belongs to one thread.
 final class Peer {
-    /// The secret that owns the producer's name.
+    /// A producer's secret. By it the door recognises the owner of a producer's name.
     static let secret = "a secret of a test"
 
     let socket: ZMQSocket

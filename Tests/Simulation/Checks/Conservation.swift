@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// Checks that every change ends in recorded outcomes, and that no event is missing or doubled.
+/// Checks from log to log, from the changes to the outcomes, that no event is missing or doubled.
 struct Conservation {
     private(set) var problems: [String] = []
     private let changes: [Event]
@@ -65,7 +65,8 @@ struct Conservation {
         }
     }
 
-    /// How many pushes with an attempt, and how many notices, have no outcome yet in an outcomes log: the sum.
+    /// The number of attempted pushes that have no outcome in an outcomes log, plus the number of retired devices whose
+    /// notice has no outcome.
     static func pending(in outcomes: [String]) throws -> Int {
         let events = try outcomes.map(read)
         let places = { (type: String) in Set(events.filter { $0.type == type }.map(\.place)) }
@@ -87,8 +88,8 @@ struct Conservation {
         checkRepeats(transports.tally)
     }
 
-    /// An outcome must say that a push may repeat if the push was sent again without a recorded answer. If the tally is
-    /// exact, no other outcome may say so, unless the push's transport said so.
+    /// An outcome must say that its push may repeat if ``RepeatTally/mayRepeat(_:recordedReceipts:)`` is true. If the
+    /// tally is exact, no other outcome may say so, unless the push's transport said so.
     private mutating func checkRepeats(_ tally: RepeatTally) {
         var receipts: [Delivery.ID: Set<String>] = [:]
         for event in outcomes {
@@ -180,7 +181,7 @@ struct Conservation {
     /// and none at other devices. If the user has no device, the push must have an outcome without a device. A redriven
     /// push has only the device that its command names.
     ///
-    /// - Parameter expected: Each push with one of its devices, as in ``Event/place``.
+    /// - Parameter expected: An element for each push at each of its devices, in the form of ``Event/place``.
     private mutating func checkArrivals(_ expected: [String]) {
         let places = outcomes.filter { $0.type == "outcome" || $0.type == "attempt" }.map(\.place)
         let retired = Set(outcomes.filter { $0.type == "device.retired" }.map { "\($0.user) \($0.device ?? "")" })

@@ -6,8 +6,8 @@ struct RepeatTally: Sendable {
     private var sendings: [Delivery.ID: Set<String>] = [:]
     private var repeated: Set<Delivery.ID> = []
     private var doubted: Set<Delivery.ID> = []
-    /// False if some recorded outcomes may say without cause that the push may repeat. If true, each such push was sent
-    /// twice, or its transport said so.
+    /// If true, an outcome says that its push may repeat only if the push was sent twice or its transport said so. If
+    /// false, some outcomes may say so without cause.
     var isExact = true
 
     mutating func noteSending(of id: Delivery.ID, _ receipt: String) { sendings[id, default: []].insert(receipt) }
@@ -18,7 +18,8 @@ struct RepeatTally: Sendable {
 
     func isDoubted(_ id: Delivery.ID) -> Bool { doubted.contains(id) }
 
-    /// Whether the outcome of a push must say that the push may repeat.
+    /// Whether the outcome of a push must say that the push may repeat. It must if a sending of the push has no
+    /// recorded answer, or if another process or transport sent the push again.
     ///
     /// - Parameter recorded: The receipts of the push's recorded answers.
     func mayRepeat(_ id: Delivery.ID, recordedReceipts recorded: Set<String>) -> Bool {

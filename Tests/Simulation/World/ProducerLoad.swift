@@ -1,7 +1,6 @@
 import TestSupport
 
-/// The lines of one producer: subscriptions, devices and records of its own users, and some lines that the door
-/// refuses.
+/// The lines of one producer: commands for its own users and records, and some lines that the door refuses.
 struct ProducerLoad {
     private(set) var lines: [String] = []
     /// The events that the log of changes must contain, in order.

@@ -52,7 +52,7 @@ final class SimulatedProcess: Sendable {
 
     func dieInACall(after calls: Int) { state.withLock { $0.callsToLive = calls } }
 
-    /// Runs the work that is due in the queues of the process's logs.
+    /// Runs the work that is due in the process's queues.
     func runQueues() {
         while let work = next(where: { [time] in $0.due <= time.elapsed }) { work.body() }
     }
@@ -159,7 +159,7 @@ private func failed<Result: SignedInteger>(_ code: CInt) -> Result {
     return -1
 }
 
-/// The queue of one log. The simulation decides when its work runs.
+/// A queue for file work, such as the syncs of one log. The simulation decides when its work runs.
 private final class SimulatedQueue: SyncQueue {
     private let process: SimulatedProcess
 

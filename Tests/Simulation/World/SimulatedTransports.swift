@@ -72,7 +72,7 @@ final class SimulatedTransports: Sendable {
     /// The transport for notices of retired devices.
     private static let backend = "retired"
 
-    /// The last answer to each push.
+    /// The last answer to each push and to each notice.
     var lastAnswers: [Delivery.ID: TransportAnswer] { state.withLock { $0.lastAnswers } }
     /// The `apns-id` of every push, and the ID of every notice, that was sent.
     var sent: [Delivery.ID: String] { state.withLock { $0.sent } }
@@ -173,7 +173,8 @@ final class SimulatedTransports: Sendable {
     }
 
     /// Counts a push that is sent again without a recorded outcome. Checks that a crash repeats at most as many pushes
-    /// of a transport as it can have in flight. Deferred pushes do not count, because they are always sent again.
+    /// of a transport as it can have in flight. Pushes that were deferred, or whose app was stopped, do not count,
+    /// because they are always sent again.
     private func checkRepeat(of id: Delivery.ID, _ instance: Instance, _ state: inout State) {
         guard state.isLogComplete, instance.transport != Self.backend,
             ![.deferred, .stopped].contains(state.lastAnswers[id]?.outcome)

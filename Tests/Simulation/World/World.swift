@@ -24,7 +24,8 @@ final class World {
     var problems: [String] = []
     private(set) var hosts: [SimulatedHost] = []
     private(set) var producers: [SimulatedProducer] = []
-    /// How many bytes of the outputs of one event or wake a host appends at once.
+    /// A host appends the outputs of one event or wake in parts of at least this many bytes. The last part may be
+    /// smaller.
     let partBytes: Int
     private let mayLosePower: Bool
     private var faultRarity = 1
@@ -188,7 +189,7 @@ final class World {
         if problems.isEmpty { problems.append("the pipeline does not finish: \(try unfinishedWork)") }
     }
 
-    /// What each stage and producer still has to do.
+    /// How far each stage has come, and how many producers and pushes still wait.
     private var unfinishedWork: String {
         get throws {
             let stages = hosts.map { host in

@@ -127,7 +127,7 @@ private struct Stream {
         var atLimit: String?
     }
 
-    /// A simple model that searches a list of held notifications at every step.
+    /// The lines of a simple model. The model searches a list of held notifications at every step.
     var expectedLines: [String] {
         var model = Model(stream: self)
         for index in matches.indices { model.receive(index) }

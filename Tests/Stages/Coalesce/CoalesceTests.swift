@@ -95,6 +95,7 @@ private func timeline(
     }
 }
 
+/// These tests use the policy `debounce`.
 @Suite struct `Held notifications` {
     @Test func `leave after one window`() throws {
         let seen = try timeline("-a-----")
@@ -141,7 +142,7 @@ private func timeline(
         #expect(output.times == [0, 100, 100, 100])
     }
 
-    @Test func `write a coalesced event at once when they are replaced`() throws {
+    @Test func `lead to a coalesced event at once when they are replaced`() throws {
         var other = SampleMatch.collapsing("a", change: 17)
         other.subscription = "other"
         let matches = [SampleMatch.collapsing("a", change: 15), other]
@@ -214,7 +215,7 @@ private func timeline(
         #expect(try lines(of: [.collapsing("a"), other]).last == other.notification(causes: [1, 2]))
     }
 
-    @Test func `collapse IDs are compared without their escapes`() throws {
+    @Test func `a collapse ID is equal to the same ID written with JSON escapes`() throws {
         let escaped = SampleMatch.collapsing(#"\u0061"#, change: 2)
         #expect(try lines(of: [.collapsing("a"), escaped]).last == escaped.notification(causes: [1, 2]))
     }
@@ -247,7 +248,9 @@ private func timeline(
 @Suite struct `Other events` {
     @Test func `pass unchanged and at once`() throws {
         let events = [#"{"type":"device.register","user":"_alice"}"#, #"{"type":"new.word","n":1.50}"#, #"{"a":1}"#]
-        #expect(try outputs(of: events.map { Arrival(time: 0, line: $0) }).lines == events)
+        let output = try outputs(of: events.map { Arrival(time: 7, line: $0) })
+        #expect(output.lines == events)
+        #expect(output.times == [7, 7, 7])
     }
 
     @Test func `of type not_matched are not passed on`() throws {

@@ -100,7 +100,7 @@ struct SampleMatch {
         SampleMatch(change: change, info: #"{"alertBody":"A note was added","collapseIDKey":"\#(id)"}"#)
     }
 
-    /// The members that match and notification share: all members after the type and the causes.
+    /// The members that match and notification share: all members except the type, the causes and `atLimit`.
     func members(withOrigin: Bool = true) -> String {
         let origin = device.map { #","origin":{"user":"_alice","device":"\#($0)"}"# } ?? ""
         return #""change":\#(change),"notificationID":"5b1c9a2e-6d0f-4b53-9c1e-\#(String(100_000_000_000 + change))","#

@@ -90,7 +90,7 @@ struct DeliverHarness {
         return lines.text
     }
 
-    /// The pushes handed out since the last call.
+    /// The pushes and notices handed out since the last call.
     mutating func takeDeliveries() -> [Delivery] {
         defer { deliveries = [] }
         return deliveries

@@ -73,7 +73,7 @@ import Time
             let first = try #require(harness.takeDeliveries().first)
             harness.answer(
                 TransportAnswer(first.id, .deferred, status: 503, until: Instant(microseconds: 10_000_000)))
-            if restarts { harness = try harness.restarted(settings: "{transports: {apns: {use: console}}}") }
+            if restarts { harness = try harness.restarted(settings: "transports: {apns: {use: file}}") }
             harness.advance(to: 10)
             let again = try #require(harness.takeDeliveries().first)
             #expect(again.unpruned.map { String(decoding: $0, as: UTF8.self) } == whole, "restarts: \(restarts)")
@@ -174,7 +174,7 @@ import Time
         #expect(ends == ["3 mac", "3 phone", "4 mac", "4 phone"])
     }
 
-    @Test func `a push in flight keeps the device that it was sent to`() throws {
+    @Test func `a push in flight keeps the registration that it was sent to`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push(), register("mac", transport: "hook"), unregister("mac"))
         harness.acceptAll()

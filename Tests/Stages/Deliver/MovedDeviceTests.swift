@@ -4,7 +4,7 @@ import Time
 
 @testable import Deliver
 
-/// A waiting push goes to the current registration of its device.
+/// Where a waiting push goes if its device is registered again or unregistered.
 @Suite struct MovedDeviceTests {
     /// A harness with a push that waits until second 10, and the first delivery of the push.
     private func harness(_ settings: String = "") throws -> (DeliverHarness, Delivery) {

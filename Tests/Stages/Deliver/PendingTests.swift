@@ -232,7 +232,7 @@ import Time
         #expect(try harness.takeSummary() == ["unregistered 2 mac"])
     }
 
-    @Test func `an unknown address retires its device only if another address was accepted`() throws {
+    @Test func `an unknown address retires its device only if the transport has accepted a push of the app`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), register("pad"), push())
         let deliveries = harness.takeDeliveries()
@@ -303,7 +303,7 @@ import Time
             ])
     }
 
-    @Test func `a stop that a transport answered is a finding, but no message to the operator`() throws {
+    @Test func `if a transport stops an app, the stage reports a finding, but sends the operator no message`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push())
         answerAll(&harness, .stopped)

@@ -52,7 +52,7 @@ import Time
         #expect(harness.takeDeliveries().map(\.id.device) == ["mac"])
     }
 
-    @Test func `an expired push is not redriven`() throws {
+    @Test func `a redriven push that has expired is not sent`() throws {
         var harness = try harness()
         try harness.feed(redrive(push(expiration: 1)))
         #expect(harness.deliveries.isEmpty)

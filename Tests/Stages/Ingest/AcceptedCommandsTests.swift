@@ -36,7 +36,7 @@ struct AcceptedCommandsTests {
         #expect(door.log == [command])
     }
 
-    @Test func `the logged event of a record command ends with the change member`() throws {
+    @Test func `the logged event of a record.save command ends with the change member`() throws {
         var door = try Door()
         let origin = #","origin":{"user":"_alice","device":"alice-mac"}"#
         try door.send(Example.save(also: origin))

@@ -4,7 +4,8 @@ import Time
 @testable import Ingest
 
 struct NameFingerprintTests {
-    /// The first vectors of `vectors_sip128` in SipHash's reference code. The key is 00 01 … 0f, and the input 00 01 ….
+    /// The first two vectors of `vectors_sip128` in SipHash's reference code. The key is 00 01 … 0f. The first input is
+    /// empty, and the second is the byte 00.
     @Test(
         arguments: [
             (0, 0xE6A8_25BA_047F_81A3, 0x9302_55C7_1472_F66D), (1, 0x44AF_996B_D8C1_87DA, 0x45FC_229B_1159_7634),

@@ -22,7 +22,7 @@ struct RecordMemoryTests {
         Example.save().replacing("development", with: "production"),
         Example.save().replacing("example.Notes", with: "example.Other"),
     ])
-    func `a save with another container, environment, database, zone, owner, name or type creates another record`(
+    func `a save with another container, environment, database, zone, owner, name or type is a create`(
         other: String
     ) throws {
         #expect(try changes([Example.save(), other]) == ["create", "create"])

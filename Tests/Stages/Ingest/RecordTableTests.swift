@@ -8,7 +8,7 @@ struct RecordTableTests {
         RecordEntry(fingerprint: fingerprint, sequence: UInt64(sequence), zone: 0, type: 7)
     }
 
-    /// Fingerprints that are spread evenly, or for which the search begins at one slot of one part.
+    /// Random fingerprints. If `isCrowded` is true, they all have the same home: the first slot of the first part.
     private static func fingerprints(_ count: Int, isCrowded: Bool, _ random: inout Seeded) -> [NameFingerprint] {
         (0..<count).map { _ in
             NameFingerprint(high: isCrowded ? random.next() >> 60 : random.next(), low: random.next() % 1_000)
@@ -38,7 +38,7 @@ struct RecordTableTests {
         #expect(entries.allSatisfy { expected[$0.fingerprint] == $0.sequence })
     }
 
-    @Test func `an entry takes at most 48 bytes in a large table`() {
+    @Test func `a large table takes at most 48 bytes for each entry`() {
         var random = Seeded(Seeded.ofThisRun)
         var table = RecordTable()
         var most = 0.0

@@ -244,7 +244,7 @@ struct RefusedCommandsTests {
         (#""predicate":"a == %@","arguments":[]"#, "predicate"),
         (#""predicate":"a == 1","arguments":[1]"#, "arguments[0]"),
     ])
-    func `the answer to an invalid predicate has its path`(member: String, path: String) throws {
+    func `the answer to an invalid predicate has the path of the invalid part`(member: String, path: String) throws {
         var door = try Door()
         let rejection = try door.send(Example.query(#"{"recordType":"Note",\#(member)}"#))
         #expect(rejection?.path == "subscription.query." + path)

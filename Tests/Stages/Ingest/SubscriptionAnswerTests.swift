@@ -99,7 +99,7 @@ struct SubscriptionAnswerTests {
     }
 
     /// Earlier versions allowed an ID in several databases.
-    @Test func `if a log has one ID in two databases, the next save of the ID deletes both`() throws {
+    @Test func `if a log has one ID in two databases, saving the ID in the third deletes both subscriptions`() throws {
         let log = [Self.save(), Self.save(database: "public")]
         var door = try Door(recalling: log)
         let shared = Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "shared")

@@ -28,7 +28,7 @@ import Time
     @Test func `the matches are the same, whatever the size of the parts in which they are written`() throws {
         var random = Seeded(Seeded.ofThisRun)
         var lines = (0..<Self.subscriptionCount).map { Self.subscription($0, &random) }
-        // Half of the subscriptions watch this change.
+        // About half of the subscriptions watch this change.
         lines.append(Line.change("create", database: "public", owner: nil, fields: #"{"topic":{"value":"t0"}}"#))
         for _ in 0..<12 { lines.append(Self.change(&random)) }
         lines += (0..<20).map { _ in Self.subscription(random.below(Self.subscriptionCount), &random) }
@@ -53,7 +53,7 @@ import Time
         var (written, continuations) = ("", 0)
         var parser = JSONParser()
         var out = Outbox()
-        out.partBytesMax = partBytes
+        out.fullPartBytes = partBytes
         for (index, line) in lines.enumerated() {
             try Array(line.utf8).withUnsafeBytes { line in
                 let sequence = UInt64(index + 1)
@@ -81,7 +81,7 @@ import Time
         for number in 0..<Self.subscriptionCount { _ = try feed.send(Self.subscription(number, &random)) }
         var clock = StageClock(feed.stage)
         var out = Outbox()
-        out.partBytesMax = 10_000
+        out.fullPartBytes = 10_000
         let line = Line.change(database: "public", owner: nil, fields: #"{"topic":{"value":"t1"}}"#)
         try InputEvent.read(line, sequence: 400) { clock.begin($0, at: .epoch, into: &out) }
         #expect((10_000..<11_000).contains(out.lines.count))

@@ -54,7 +54,7 @@ struct Feed: ~Copyable {
         return String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// The IDs of the subscriptions that a line's matches name.
+    /// Feeds a line and returns the IDs of the subscriptions that its matches name.
     mutating func watchers(_ line: String) throws -> [String] {
         try send(line).filter { $0.hasPrefix("{\"type\":\"match\"") }.map { match in
             let tail = match.rest(after: "\"subscriptionID\":\"")
@@ -90,7 +90,7 @@ enum Line {
     ///
     /// - Parameters:
     ///   - query: The members of `query` after the record type.
-    ///   - more: Further members of the subscription, after a comma.
+    ///   - more: Further members of the subscription; begins with a comma.
     static func query(
         _ query: String = "", more: String = "", firesOn: String = #"["create","update","delete"]"#
     ) -> String {

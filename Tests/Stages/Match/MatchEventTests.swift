@@ -29,7 +29,7 @@ struct MatchEventTests {
             ])
     }
 
-    @Test func `a delete is matched by the record's last fields, and its match has only arguments`() throws {
+    @Test func `a delete is matched by its last fields, and its match has arguments but no desired keys`() throws {
         var feed = try Feed()
         let info = #","notificationInfo":{"desiredKeys":["b"],"titleLocalizationArgs":["a"]}"#
         _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: info)))
@@ -110,7 +110,7 @@ struct MatchEventTests {
 }
 
 struct UnmatchedTests {
-    @Test func `the range of a not_matched event ends at each sequence that is a multiple of a thousand`() throws {
+    @Test func `the range of a not_matched event ends at the next multiple of a thousand`() throws {
         var feed = try Feed()
         _ = try feed.send(#"{"type":"else"}"#)
         _ = try feed.send(Line.change())

@@ -71,8 +71,8 @@ struct UnindexedTests {
         let found = try Self.stage(lines).unindexed
         #expect(found.map(\.group.count) == [120, 5, 1] && found.map(\.evaluatedPerChange) == [120, 2, 1])
         #expect(found.map { $0.parts.map(\.text) } == [["state != …"], ["n != 1"], ["state != 'x1'"]])
-        #expect(found[0].group.named.map(\.subscriptionID) == (0..<QueryGroup.namedMax).map { "s\($0)" })
-        #expect(found[1].group.named.map(\.user) == ["_u0", "_u1", "_u2", "_u0", "_u1"])
+        #expect(found[0].group.listed.map(\.subscriptionID) == (0..<QueryGroup.listedMax).map { "s\($0)" })
+        #expect(found[1].group.listed.map(\.user) == ["_u0", "_u1", "_u2", "_u0", "_u1"])
     }
 
     @Test func `a predicate that can never be true is reported, with the reason`() throws {
@@ -82,7 +82,7 @@ struct UnindexedTests {
             Self.save("a == 1 OR b == 1 AND b == 2", id: "one side"),
             Self.save("ALL t > 2 AND ALL t < 1", id: "empty list"),
         ])
-        #expect(stage.neverTrue.map { $0.group.named.map(\.subscriptionID) } == [["empty", "too"], ["never"]])
+        #expect(stage.neverTrue.map { $0.group.listed.map(\.subscriptionID) } == [["empty", "too"], ["never"]])
         #expect(stage.neverTrue.allSatisfy { $0.reason.hasPrefix("the predicate can never be true: ") })
     }
 }

@@ -17,7 +17,7 @@ struct ExplainTests {
         #expect(try explain(SampleNotification(), ExplainedSubject(user: "_other")).isEmpty)
     }
 
-    @Test func `the explanation says whether a push is silent by its subscription or for lack of room`() throws {
+    @Test func `the explanation says whether the subscription or a lack of room makes a push silent`() throws {
         let plain = try explain(SampleNotification())
         #expect(plain.map(\.text) == ["the push is silent: its subscription sets no alert, sound or badge"])
         let body = String(repeating: "b", count: 5_000)

@@ -127,7 +127,7 @@ import Testing
     @Test(arguments: [
         ("private", "1", "_alice"), ("public", "2", "_defaultOwner"), ("shared", "3", "_bob"),
     ])
-    func `has the code of the database and the zone owner`(database: String, code: String, owner: String) throws {
+    func `has the zone owner and the code of the database`(database: String, code: String, owner: String) throws {
         let notification = SampleNotification(user: "_alice", database: database, zoneOwner: "_bob")
         let query = try push(of: notification)["payload", "ck", "qry"]
         #expect(query?["dbs"] == .number(code))
@@ -144,7 +144,7 @@ import Testing
         #expect(try Tree(output.lines[0])["payload", "ck", "qry", "zid"] == .text("_defaultZone"))
     }
 
-    @Test func `has those of the first three desired fields that the record has`() throws {
+    @Test func `has the first three desired fields, except fields that the record lacks`() throws {
         let info = #"{"additionalFields":["title","none","place","stars"]}"#
         let values = try push(of: SampleNotification(fields: fields, info: info))["payload", "ck", "qry", "af"]
         #expect(

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Payload
 
-/// Pushes that CloudKit sent, with made-up identifiers and without spaces.
+/// Pushes that CloudKit sent, with made-up identifiers and without spaces. No push of a zone subscription was
+/// captured: its payload has the form that CloudKit's clients parse.
 @Suite struct `The reference payloads` {
     private let alice = SampleNotification.alice
 

@@ -41,7 +41,7 @@ import Time
         }
     }
 
-    /// APNs complains about new tokens on connections, so further connections would make it worse.
+    /// APNs counts the tokens that connections bring, so further connections would raise the count.
     @Test func `if tokens change too often, one reconnection is tried, and then the key is paused`() async throws {
         try await APNsRig.with(script: [Self.always(429, "TooManyProviderTokenUpdates")]) { rig in
             let first = await rig.deliver((1...20).map { apnsPush($0) })

@@ -4,7 +4,8 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Changes settings while pushes are in flight. No push is sent twice, and other connections are left alone.
+/// Changes settings of an open transport, mostly while pushes are in flight. No push is sent twice, and connections
+/// that the change does not concern stay open.
 @Suite(.timeLimit(.minutes(5))) struct APNsReload {
     private static let slow = #"{"when":{"token":"aa*"},"do":{"latency":[1500,1500]}}"#
     private static let otherKey = "KEYLOCAL34"
@@ -48,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a push whose first window is open stays in flight while its app changes to another key`() async throws {
+    @Test func `an app changes to another key while deliver waits, and the push is not sent again`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.otherKey]) { rig in
             let slow = apnsPush(10, token: "aa")
             async let answer = rig.deliver(slow)
@@ -173,7 +174,8 @@ extension APNsRig {
         return change.descriptions
     }
 
-    /// Sends pushes that the server receives but does not answer soon.
+    /// Sends pushes that the server receives but does not answer soon. Meanwhile the window is short: each call of
+    /// `deliver` waits only 50 ms for answers, and then defers the pushes.
     fileprivate func begin(_ pushes: [Delivery]) async throws {
         let before = apns.receivedCount
         windowLength.value = .milliseconds(50)

@@ -90,7 +90,7 @@ import Testing
         session.receive(ServerFrames.goAway(last: 3))
         #expect(session.takeEventTexts() == ["3: refused", "goaway 3 0 "])
         session.receive(ServerFrames.goAway(last: 5))
-        #expect(session.takeEventTexts() == ["goaway 3 0 "], "a second GOAWAY may only lower the number")
+        #expect(session.takeEventTexts() == ["goaway 3 0 "], "a later GOAWAY may only lower the number")
         session.receive(ServerFrames.answer(3, status: 200))
         session.close()
         #expect(session.takeEventTexts() == ["2: 200 ", "1: broken 8"])

@@ -5,18 +5,18 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Tests servers that accept connections and then misbehave.
+/// Tests the transport with servers that accept connections and then misbehave.
 @Suite(.timeLimit(.minutes(5))) struct MisbehavingServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
     /// After the first window, each window may last an hour. If a later window waited for the server, the test would
     /// exceed its time limit.
     @Test(arguments: bad)
-    func `pushes wait once for an unresponsive server, and are sent when it answers again`(_ conduct: RawServer.Conduct)
+    func `pushes wait once for a misbehaving server, and are sent when it answers again`(_ conduct: RawServer.Conduct)
         async throws
     {
         let dialing = Dialing(
-            deadline: .milliseconds(300), firstWait: .milliseconds(10), longestWait: .milliseconds(50))
+            timeout: .milliseconds(300), firstWait: .milliseconds(10), longestWait: .milliseconds(50))
         try await Self.with(conduct, dialing, "timeout: 500ms") { transport, server, windowLength in
             var reported = await transport.deliver([apnsPush(1)])
             windowLength.value = .seconds(3_600)
@@ -40,7 +40,7 @@ import Testing
         async throws
     {
         var dialing = Dialing.never
-        dialing.deadline = .milliseconds(100)
+        dialing.timeout = .milliseconds(100)
         try await Self.with(conduct, dialing) { transport, server, windowLength in
             var failures = 0
             while failures == 0, !Task.isCancelled {
@@ -56,11 +56,11 @@ import Testing
         (RawServer.Conduct.noTLS, "does not answer the TLS handshake"),
         (.noSettings, "sends no SETTINGS of HTTP/2"), (.goAwayAtOnce, "sent GOAWAY"),
     ])
-    func `the reason for a failed connection says which step is missing`(_ conduct: RawServer.Conduct, _ words: String)
-        async throws
-    {
+    func `the reason for a failed connection names the missing step, or GOAWAY`(
+        _ conduct: RawServer.Conduct, _ words: String
+    ) async throws {
         var dialing = Dialing.never
-        dialing.deadline = .milliseconds(100)
+        dialing.timeout = .milliseconds(100)
         try await Self.with(conduct, dialing) { transport, server, windowLength in
             while try await transport.onPool(\.state.dialFailures) == 0, !Task.isCancelled {
                 _ = await transport.deliver([apnsPush(1)])
@@ -74,7 +74,7 @@ import Testing
         let folder = try Folder()
         let server = try await RawServer(.noTLS, in: folder.path)
         var dialing = Dialing.never
-        dialing.deadline = .milliseconds(100)
+        dialing.timeout = .milliseconds(100)
         let transport = try APNsRig.transport(
             to: server.port, in: folder.path, "proxy: http://127.0.0.1:\(server.port)",
             windowLength: TestWindowLength(.milliseconds(100)), dialing: dialing)

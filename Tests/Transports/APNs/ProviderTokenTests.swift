@@ -5,7 +5,8 @@ import Time
 
 @testable import TransportAPNs
 
-/// Tests the rules of Apple's page "Establishing a token-based connection to APNs".
+/// Tests how a provider token is made, replaced and stored. Source of the rules: Apple's page "Establishing a
+/// token-based connection to APNs".
 @Suite struct ProviderTokens {
     private static let signing = PrivateKey()
     private static let start = Instant(rfc3339: "2026-01-01T00:00:00.7Z")!

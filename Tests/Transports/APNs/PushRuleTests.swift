@@ -45,13 +45,13 @@ import Testing
         #expect(refusal("alert", body: "{}") == nil, "an empty payload is legal")
     }
 
-    @Test func `a push whose whole payload is content-available has priority 5`() {
+    @Test func `a push whose whole payload is content-available must have priority 5`() {
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesOnly)?.hasSuffix("10: it must be 5") == true)
         #expect(refusal("voip", priority: "5", topic: Self.app + ".voip", body: Self.wakesOnly) == nil)
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesWithData) == nil)
     }
 
-    @Test func `a background push has priority 5 and nothing for the user`() {
+    @Test func `a background push must have priority 5 and nothing for the user`() {
         #expect(refusal("background", body: Self.wakesWithData) == nil)
         for priority in ["10", "1"] {
             #expect(
@@ -70,7 +70,7 @@ import Testing
         ("location", ".location-query"), ("pushtotalk", ".voip-ptt"), ("widgets", ".push-type.widgets"),
     ]
 
-    @Test(arguments: suffixes) func `a topic ends with the suffix of its push type`(type: String, suffix: String) {
+    @Test(arguments: suffixes) func `a topic must end with the suffix of its push type`(type: String, suffix: String) {
         #expect(refusal(type, topic: Self.app + suffix) == nil)
         for topic in [Self.app, suffix, Self.app + (type == "voip" ? ".voip-ptt" : ".voip")] {
             #expect(

@@ -4,8 +4,6 @@ import NIOCore
 
 /// Makes the frames of a server.
 struct ServerFrames {
-    private(set) var bytes: [UInt8] = []
-
     static func frame(_ kind: FrameKind, flags: UInt8 = 0, stream: UInt32 = 0, _ body: [UInt8] = []) -> [UInt8] {
         let header = [UInt8](unsafeUninitializedCapacity: FrameHeader.byteCount) { buffer, count in
             FrameHeader(length: body.count, kind: kind, flags: flags, stream: stream).write(to: buffer.baseAddress!)

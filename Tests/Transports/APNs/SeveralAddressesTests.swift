@@ -7,7 +7,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Tests a host with two addresses, of which the first cannot be reached.
+/// Tests a host with two addresses. No connection can be opened to the first address.
 @Suite(.timeLimit(.minutes(1))) struct SeveralAddresses {
     @Test func `a push arrives although the host's first address refuses connections`() async throws {
         try await expectAccepted { port in [try SocketAddress(ipAddress: "127.0.0.2", port: port)] }

@@ -9,7 +9,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// Tests that all users of a key share one token.
+/// Tests that everything that uses a key shares one token: pools, transports and other processes.
 @Suite(.timeLimit(.minutes(5))) struct SharedTokens {
     private static let start = Instant(rfc3339: "2026-01-01T00:00:00Z")!
     private static let age = Duration.seconds(2_400)
@@ -26,7 +26,7 @@ import Time
         return StageTokens().token(of: key, context, jitter: jitter)
     }
 
-    @Test func `transports of a stage with the same key send one token`() async throws {
+    @Test func `transports of a stage with the same key send the same tokens`() async throws {
         try await APNsRig.with(script: [#"{"quirks":{"tokenUpdates":"key"}}"#]) { rig in
             let resources = SharedResources()
             var transports: [APNsTransport] = []
@@ -94,7 +94,7 @@ import Time
         return found
     }
 
-    @Test func `a corrected key has another token, and the old token is freed with its last user`() throws {
+    @Test func `a corrected key has another token, and the old token is freed when nothing uses it`() throws {
         let tokens = StageTokens()
         let context = TransportContext(name: "apns") { _ in }
         var old: SharedToken? = tokens.token(of: try Self.key(), context, jitter: { 0.5 })

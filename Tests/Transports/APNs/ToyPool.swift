@@ -135,6 +135,8 @@ struct ToyPool {
             receive([.broken(tag: tag, .protocolError)], from: id)
         default:
             let (status, reason) = draw.one(of: Self.answers)
+            // `TooManyProviderTokenUpdates` has status 429, but the pool may replace the connection after it. The
+            // history gets 400 instead, because `PoolHistory.good` contains 429.
             history.events.append(
                 .streamEnded(push: push, over: id, status: status == 429 && reason.count > 20 ? 400 : status))
             let body = reason.isEmpty ? [] : Array(#"{"reason":"\#(reason)"}"#.utf8)
@@ -274,7 +276,7 @@ struct ToyPool {
             mistakes.append("a push is in flight on another connection")
         }
         let waiting = Set(state.waiting).union(state.queues.values.flatMap(\.self))
-        if waiting.count != requests.count - out.count { mistakes.append("\(waiting.count) wait") }
+        if waiting.count != requests.count - out.count { mistakes.append("\(waiting.count) pushes wait") }
         for connection in state.connections
         where !state.isClosed && connection.active != self.out(on: connection.id).count {
             mistakes.append("\(connection.id) has \(connection.active) in flight")

@@ -9,7 +9,7 @@ import Time
 
 @Suite(.enabled(if: TestCertificates.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(5)))
 struct CourierTLSTests {
-    private static let days: Int64 = 86_400
+    private static let secondsPerDay: Int64 = 86_400
 
     private static func rig(_ certificates: TestCertificates) async throws -> CourierRig {
         try await CourierRig("certificate: \(certificates.certificate)\nkey: {$file: \(certificates.key)}\n")
@@ -97,11 +97,12 @@ struct CourierTLSTests {
         try certificates.make(commonName: "one", days: 12)
         let settings = try certificates.settings()
         let now = Instant.wall()
-        #expect(settings.endingCertificates(at: now.advanced(by: .seconds(-20 * Self.days))).isEmpty)
+        #expect(settings.endingCertificates(at: now.advanced(by: .seconds(-20 * Self.secondsPerDay))).isEmpty)
         let found = try #require(settings.endingCertificates(at: now).first)
         #expect(found.key == "certificate" && found.app == nil && !found.hasExpired)
         #expect(found.text.hasPrefix("the certificate \(certificates.certificate) expires on "))
-        let over = try #require(settings.endingCertificates(at: now.advanced(by: .seconds(13 * Self.days))).first)
+        let over = try #require(
+            settings.endingCertificates(at: now.advanced(by: .seconds(13 * Self.secondsPerDay))).first)
         #expect(over.hasExpired && over.text.hasSuffix(": clients do not trust the courier"))
         let messages = Mutex<[String]>([])
         var context = TransportContext(name: "courier", folder: certificates.folder.path, sync: .never) { _ in }

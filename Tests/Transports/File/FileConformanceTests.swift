@@ -13,7 +13,7 @@ import Testing
 
     @Test func `a file of lines passes the checks for transports`() async throws {
         let path = folder.path + "/pushes.ndjson"
-        let peer = TransportPeer(readsPushes: false) {
+        let peer = TransportPeer(transportReadsPushes: false) {
             try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap(apnsID)
         }
         let check = try TransportCheck(FileTransport.self, settings: "path: \(path)", peer: peer)
@@ -36,7 +36,7 @@ import Testing
     @Test func `the console passes the checks for transports`() async throws {
         let shown = Mutex<[String]>([])
         let context = TransportContext(name: "console") { line in shown.withLock { $0.append(line) } }
-        let peer = TransportPeer(readsPushes: false) { shown.withLock { $0 }.compactMap(apnsID) }
+        let peer = TransportPeer(transportReadsPushes: false) { shown.withLock { $0 }.compactMap(apnsID) }
         let check = try TransportCheck(
             ConsoleTransport.self, settings: "format: json", context: context, peer: peer)
         let problems = await check.problems()

@@ -139,7 +139,7 @@ import Testing
         let text = try SettingsReader(text: "path: out/p.ndjson", file: "/etc/belfry/p.yaml")
         #expect(try text.decode(FileTransport.Settings.self).path == "/etc/belfry/out/p.ndjson")
         #expect(throws: PipelineFileError.self) {
-            try SettingsReader(text: "paths: x", file: "p.yaml").decode(FileTransport.Settings.self)
+            try SettingsReader(text: "as: ndjson", file: "p.yaml").decode(FileTransport.Settings.self)
         }
     }
 }

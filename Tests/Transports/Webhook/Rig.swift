@@ -28,10 +28,11 @@ struct Rig {
             settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await answerWait.wait() })
     }
 
-    /// Defers all pushes that wait for an answer, and from now on each unanswered push at once.
+    /// Defers all pushes that wait for an answer. A later push does not wait: it is deferred at once, unless it has its
+    /// answer already.
     func endAnswerWaits() { answerWait.end() }
 
-    /// Sends a push until it has its final answer.
+    /// Passes a push to the transport again and again, until the answer is not a deferral.
     func deliverUntilFinal(_ push: Delivery) async -> TransportAnswer {
         while true {
             let answer = await deliver(push)[0]

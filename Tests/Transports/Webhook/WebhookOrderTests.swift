@@ -198,7 +198,7 @@ private final class SlowServer: Sendable {
 extension Rig {
     /// Sends a push, and ends all waits for answers once the push is in flight.
     ///
-    /// - Parameter arrived: Has an element for each request that the server got.
+    /// - Parameter arrived: Gets an element when the server has got the request of the push.
     fileprivate func begin(_ push: Delivery, _ arrived: AsyncStream<Void>) async -> [TransportAnswer] {
         async let answers = deliver(push)
         for await _ in arrived { break }

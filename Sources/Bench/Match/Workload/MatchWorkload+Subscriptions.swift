@@ -75,7 +75,7 @@ extension MatchWorkload {
         line.append(isPublic ? "\"public\"" : "\"private\"")
     }
 
-    /// A number with seven digits.
+    /// A number with zeros before it, so that it has at least seven digits.
     private static func digits(_ number: Int) -> String { "\(number)".leftPadded(to: 7).replacing(" ", with: "0") }
 }
 

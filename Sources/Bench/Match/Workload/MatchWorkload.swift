@@ -4,13 +4,15 @@ import JSON
 ///
 /// There are forty record types; the first types are more frequent. Each type has two anchors and five plain fields.
 /// Anchors are the fields that most apps subscribe to. Most predicates test one anchor and up to three plain fields.
-/// Few predicates cannot use an index. An anchor has more different values if there are more subscriptions. A plain
-/// field always has the same number of values.
+/// A few predicates only exclude values, so that no index can serve them. An anchor has more different values if there
+/// are more subscriptions. A plain field always has the same number of values. A dense workload differs: see
+/// ``isDense``.
 struct MatchWorkload {
     let seed: UInt64
     /// The number of subscriptions.
     let count: Int
-    /// Whether the workload has fewer types, fuller records and shorter predicates, so that more pairs match.
+    /// Whether the workload is dense: it has eight types, fuller records, and anchors with only twenty values. Most
+    /// predicates test only one or two plain fields. So more pairs match.
     let isDense: Bool
     let types: [RecordType]
     let cumulativeTypeWeights: [Int]
@@ -60,9 +62,10 @@ extension MatchWorkload.RecordType {
 
 extension MatchWorkload {
     /// The earliest time in milliseconds since 1970, and the milliseconds from the earliest to the latest time.
-    private static let (epoch, span) = (1_600_000_000_000, 200_000_000_000)
+    private static let (earliestTime, timeSpan) = (1_600_000_000_000, 200_000_000_000)
 
-    /// A random value of a field. Subscriptions and changes use it alike, so the same values are frequent in both.
+    /// A random value of a field; if the field is a list, one random element. Subscriptions and changes use it alike,
+    /// so the same values are frequent in both.
     func value(_ field: WorkloadField, _ random: inout WorkloadRandom) -> WorkloadValue {
         switch field.values {
         case .threads(let share): .text("\(field.name.prefix(1))\(rank(share, &random))")
@@ -73,7 +76,7 @@ extension MatchWorkload {
         case .title(let words): title(words, &random)
         case .integers(let limit, let isSkewed): .integer(isSkewed ? random.skewed(limit) : random.below(limit))
         case .hundredths(let limit, let isSkewed): .hundredths(isSkewed ? random.skewed(limit) : random.below(limit))
-        case .time: .integer(MatchWorkload.epoch + random.below(MatchWorkload.span))
+        case .time: .integer(MatchWorkload.earliestTime + random.below(MatchWorkload.timeSpan))
         }
     }
 
@@ -86,17 +89,19 @@ extension MatchWorkload {
         return .text("\(first) \(WorkloadField.word(random.below(400)))")
     }
 
-    /// The end of a range that covers a percentage of the field's values.
+    /// The end of a range that begins at `start`. Its width is a percentage of the span of all the field's values. The
+    /// end may be greater than the field's greatest value.
     func end(of field: WorkloadField, from start: WorkloadValue, percent: Int) -> WorkloadValue {
         switch (field.values, start) {
         case (.hundredths(let limit, _), .hundredths(let number)): .hundredths(number + limit * percent / 100)
         case (.integers(let limit, _), .integer(let number)): .integer(number + limit * percent / 100)
-        case (_, .integer(let number)): .integer(number + MatchWorkload.span * percent / 100)
+        case (_, .integer(let number)): .integer(number + MatchWorkload.timeSpan * percent / 100)
         default: start
         }
     }
 
-    /// Chooses from two to `drawsMax` random values of a field. Returns them sorted, each only once.
+    /// Chooses from two to `drawsMax` random values of a field. Returns them sorted, each only once, so there
+    /// may be fewer.
     func severalValues(_ field: WorkloadField, drawsMax: Int, _ random: inout WorkloadRandom) -> [WorkloadValue] {
         distinctValues(field, draws: 2 + random.below(drawsMax - 1), &random)
     }

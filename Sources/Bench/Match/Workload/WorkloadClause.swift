@@ -30,8 +30,8 @@ extension MatchWorkload {
         return roll < 700 ? clauses : clauses.prefix(1) + [anchorClause(type.anchors[random.below(2)], &random)]
     }
 
-    /// The clauses of an anchor and up to three plain fields, or of two to five plain fields. Half of the predicates
-    /// with an anchor begin with the anchor's clause. All other clauses are in random order.
+    /// The clauses of an anchor and up to three plain fields, or of two to five plain fields. In half of the predicates
+    /// with an anchor, the anchor's clause is put first. Otherwise the order is random.
     private func clauses(_ type: RecordType, isAnchored: Bool, _ random: inout WorkloadRandom) -> [WorkloadClause] {
         let count = isAnchored ? random.weighted([30, 65, 90, 100]) : 2 + random.weighted([20, 60, 90, 100])
         var clauses = random.sample(type.plain, count).flatMap { plainClauses($0, &random) }

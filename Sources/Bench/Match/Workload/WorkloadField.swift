@@ -1,16 +1,16 @@
 /// A field of records: its type and its values.
 struct WorkloadField: Sendable {
     enum Values: Sendable {
-        /// The values of an anchor, a field that most apps subscribe to, as are those of the next three cases. For `n`
-        /// subscriptions there are `n / share` values, but at least 20, and always 20 in a dense workload. The first
-        /// values are more frequent.
+        /// This case and the next three are for anchors, the fields that most apps subscribe to. For `n` subscriptions
+        /// there are `n / share` values, but at least 20, and always 20 in a dense workload. The first values are more
+        /// frequent.
         case threads(share: Int)
         case references(share: Int)
         case items(share: Int)
         case members(share: Int)
-        /// One element of a list; the first elements are more frequent.
+        /// One of these strings; the first strings are more frequent.
         case choice([String], cumulativeWeights: [Int])
-        /// Several elements of a list; the first elements are more frequent.
+        /// A list of none to three of these strings; the first strings are more frequent.
         case someOf([String], cumulativeWeights: [Int])
         case title([String])
         /// Numbers below a limit; if skewed, small numbers are more frequent.

@@ -9,7 +9,7 @@ struct WorkloadRandom {
         twister = MersenneTwister(seed: digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// A number in 0 ..< limit, all with the same probability.
+    /// A number in 0 ..< limit, all with almost the same probability.
     mutating func below(_ limit: Int) -> Int {
         let product = twister.fraction().multipliedFullWidth(by: UInt64(limit))
         return Int(product.high << 11 | product.low >> 53)

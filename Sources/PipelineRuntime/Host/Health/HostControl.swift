@@ -16,17 +16,18 @@ package final class HostControl: Sendable {
     /// - Throws: If the process has no file descriptors left.
     package init() throws { wake = try WakeSignal() }
 
-    /// Asks the host to finish the current batch, make it durable and return.
+    /// Asks the host to take no more input. The host finishes the work that it has begun, makes it durable and returns.
+    /// It waits at most ten seconds for that work, for example for the answers to pushes in flight.
     package func stop() {
         state.withLock { $0.isStopAsked = true }
         wake.signal()
     }
 
-    /// The host's state at the end of its last turn.
+    /// The state that the host has published last, usually at the end of a turn.
     package var report: HostReport { state.withLock { $0.report } }
 
-    /// Calls `body` at once and then after every turn, until it returns true. After the first call, `body` runs on the
-    /// host's thread, so it must be short.
+    /// Calls `body` at once and then for each report that the host publishes, until it returns true. `body` runs while
+    /// this object is locked, usually on the host's thread. So it must be short and must not use this object.
     func observe(_ body: @escaping @Sendable (HostReport) -> Bool) {
         state.withLock { state in
             if !body(state.report) { state.waiters.append(body) }
@@ -69,7 +70,7 @@ package struct HostReport: Sendable, Hashable {
     /// The host's phase. The raw values appear in the host's answer to `health`.
     package enum Phase: String, Sendable, Hashable {
         case starting
-        /// Not connected to its upstream.
+        /// Has not connected to its upstream yet. A connection that is lost later does not change the phase.
         case waitingForUpstream = "waiting_for_upstream"
         /// The stage's program is not running, has not opened its link, or has not answered for ten seconds.
         case waitingForProgram = "waiting_for_program"
@@ -93,7 +94,8 @@ package struct HostReport: Sendable, Hashable {
     package var phase = Phase.starting
     /// The write that failed for lack of room; nil while there is room.
     package var shortage: Shortage?
-    /// Events taken from the upstream; for a source, lines taken from the door, including refused lines.
+    /// Events taken from the upstream, including the events of a rebuild; for a source, lines taken from the door,
+    /// including refused lines.
     package var eventsIn: UInt64 = 0
     /// Events appended to the stage's log.
     package var eventsOut: UInt64 = 0
@@ -112,7 +114,8 @@ package struct HostReport: Sendable, Hashable {
     /// The last sequence of the upstream's log that this stage has taken; for a stage that is a program, the last
     /// sequence that the program has answered.
     package var taken: UInt64 = 0
-    /// The highest mark of virtual time that has passed through the stage. All input before the mark is handled.
+    /// The highest mark of virtual time that has passed through the stage: see ``Producer/moveTime(to:mark:)``. All
+    /// input before the mark is handled.
     package var mark: UInt64 = 0
     /// The bound endpoint that consumers connect to.
     package var endpoint = ""

@@ -2,11 +2,12 @@ import Glibc
 import JSON
 import Time
 
-/// Measures how long a host's loop does not serve its sockets. The meter keeps the longest turn for each cause. The
-/// cause of a turn is the work that took most of the turn.
+/// Measures the turns of a host's loop. A message that comes during a turn may have to wait for the next turn, so each
+/// turn is a pause for its sender. The meter keeps the longest turn for each cause. The cause of a turn is the kind of
+/// work that took the most time in this turn.
 struct PauseMeter {
     enum Cause: String, CaseIterable {
-        /// Taking input and appending its outputs.
+        /// Taking input and answers, waking the stage, and appending the outputs.
         case input
         /// Serving the readers of the stage's log.
         case consumers

@@ -49,7 +49,7 @@ extension ConsumerLoop {
 
     /// Commits the outputs so far in the middle of an upstream batch.
     ///
-    /// - Returns: False if the following events must wait, for disk space or for the transports.
+    /// - Returns: False if the following events must wait, for disk space, for the end of a step or for the transports.
     func commitFullBatch(through sequence: UInt64) throws -> Bool {
         state.noteTaken(through: sequence)
         return try commit() && haveTransportsRoom

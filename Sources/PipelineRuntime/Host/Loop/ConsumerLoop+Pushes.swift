@@ -4,10 +4,12 @@ import PipelineKit
 /// Pushes on their way to transports, and answers on their way to the stage.
 ///
 /// Each batch of the stage's log covers some events and after them some answers. No event follows an answer in the same
-/// batch. A replay feeds the stage the events up to the batch's cursor, then the answers in the batch.
+/// batch. A replay feeds the stage the events up to the batch's cursor, then the answers in the batch. With a
+/// sink, the answers to an event's pushes follow the event at once: see ``answerFromSink()``.
 extension ConsumerLoop {
-    /// Puts the pushes in the outbox into the queues of their transports. Called once the log records that they are
-    /// handed out. ``dispatch()`` sends them.
+    /// Puts the pushes in the outbox into the queues of their transports, and takes the pushes that the stage has
+    /// withdrawn out of these queues. Called after the log has recorded that the pushes are handed out. ``dispatch()``
+    /// sends them.
     func queuePushes() {
         let deliveries = out.takeDeliveries()
         if !deliveries.isEmpty { transports.append(deliveries.filter(goesToTransport)) }
@@ -42,8 +44,8 @@ extension ConsumerLoop {
         let time = plan.clock == .wall ? max(now, logNow) : now
         guard try wakeStageAndCommit(through: time) else { return }
         clock?.advance(to: time, into: &out)
-        // A wake may have just handed out a push again. The commit puts the push into its transport's queue. From
-        // there the stage can withdraw the push, if a late answer ends it.
+        // A wake may have just handed out a push again. The commit puts the push into its transport's queue. If a late
+        // answer ends the push, the dispatcher's `takeAnswers()` removes the push from there.
         guard try out.deliveries.isEmpty || commit() else { return }
         state.requireRecord()
         var answers = transports.takeAnswers()

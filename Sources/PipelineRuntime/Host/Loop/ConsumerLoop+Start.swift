@@ -2,8 +2,8 @@ import JSON
 import PipelineKit
 import Time
 
-/// How a stage gets to the end of its log: from a snapshot, if ``SnapshotSearch`` found one, and a rebuild from the
-/// logs.
+/// How a stage gets to its state at the end of its log: from a snapshot, if ``SnapshotSearch`` found one, and then by a
+/// rebuild from the logs.
 extension ConsumerLoop {
     func begin(_ log: String, _ identity: LogIdentity, _ last: UInt64) throws {
         try UpstreamRecord(plan).checkOrRecord(log, identity, endpoint: inlet.endpoint)
@@ -14,8 +14,9 @@ extension ConsumerLoop {
         let hasTransports = !S.transports(of: timeline.current).isEmpty
         var resumption = unfinished(log)
         if hasTransports, let step = resumption {
-            // The step is a push to many devices. The log holds a part of its outputs, so all its deliveries were
-            // handed out.
+            // An earlier build appended the outcomes of a push to many devices in parts. The stage had handled the
+            // whole step before the first part, so there is nothing to resume: only the unanswered deliveries are
+            // handed out again.
             if step.kind == .event { committed += 1 }
             resumption = nil
         }
@@ -23,7 +24,7 @@ extension ConsumerLoop {
         reportCrashes(through: committed + (resumption?.kind == .event ? 1 : 0))
         let needed = committed + (resumption?.kind == .event ? 1 : 0)
         guard needed <= last else {
-            throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: needed, holds: last)
+            throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: needed, last: last)
         }
         try outlet.deadLetters.recover(upstream: log)
         let context = StageContext(
@@ -63,8 +64,9 @@ extension ConsumerLoop {
         return step.flatMap { $0.first > start?.moment.sequence ?? 0 ? $0 : nil }
     }
 
-    /// Starts from an older snapshot, because the upstream has lost events that the snapshot of `start` includes. If
-    /// the stage's own log has no outputs of the lost events, also removes the snapshots that include these events.
+    /// Starts from an older snapshot, or from the first event if there is none, because the upstream has lost events
+    /// that the snapshot of `start` includes. If the stage's own log does not reach the position of that snapshot, also
+    /// removes that snapshot and all newer ones.
     func fallBack(from start: RestoredStage<S>, because reason: String) throws {
         let position = start.moment.position
         StandardError.write("\(plan.stage): skipped a snapshot that includes event \(position): \(reason)")
@@ -76,8 +78,8 @@ extension ConsumerLoop {
 
     // MARK: Rebuilding
 
-    /// Feeds the stage a recorded event. If the event comes after the recorded past, ends the rebuild and returns
-    /// false.
+    /// Feeds the stage an event of its recorded past. If the event comes after this past, returns false, and ends the
+    /// rebuild if it has not ended yet.
     func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         guard let through = state.pastEnd else { return false }
         guard sequence > through else {
@@ -90,7 +92,8 @@ extension ConsumerLoop {
         return false
     }
 
-    /// Commits before the first event after the rebuild; false if the log or the transports have no room.
+    /// Commits before the first event after the rebuild; false if this event must wait, for example because the log or
+    /// the transports have no room.
     func catchUp(before sequence: UInt64) throws -> Bool {
         guard !state.hasCaughtUp else { return true }
         state.noteTaken(through: sequence - 1)

@@ -25,7 +25,7 @@ extension ConsumerLoop {
 
     /// At the end of all input, stops a stage that asks for wakes without end.
     func checkEnd(at time: Instant) throws {
-        guard time == .distantFuture, let clock, clock.fruitlessWakes >= StageFault.wakesMax,
+        guard time == .distantFuture, let clock, clock.fruitlessWakes >= StageFault.wakesUntilFault,
             let next = clock.stage.deadline
         else { return }
         let now = clock.now

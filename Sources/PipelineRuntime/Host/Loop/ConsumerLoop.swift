@@ -31,7 +31,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var context: StageContext?
     let snapshots: SnapshotSearch<S>?
     var keeper: SnapshotKeeper?
-    /// The pushes that transports may have; nil for a stage without open transports.
+    /// The pushes that transports may have. Nil before ``begin(_:_:_:)``, and in a stage without open transports.
     var inFlightJournal: InFlightJournal?
     /// Notes the events that the stage is processing, so that the process after a crash knows them. Nil if no event can
     /// be set aside.
@@ -39,7 +39,8 @@ final class ConsumerLoop<S: Stage>: HostWork {
     /// Whether the journal notes each event on its own.
     var notesEachEvent = false
 
-    /// The most input bytes of one turn. Fewer while pushes are in flight, so that their answers do not wait long.
+    /// After this many bytes of input, the turn takes no more input. The number is smaller while pushes are in flight,
+    /// so that their answers do not wait long.
     private var turnBytesMax: Int { transports.isResting ? 1 << 20 : 1 << 17 }
 
     init(
@@ -55,7 +56,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         self.transports = transports
         self.start = start
         self.snapshots = snapshots
-        out.partBytesMax = plan.surroundings.partBytes
+        out.fullPartBytes = plan.surroundings.partBytes
     }
 
     var sockets: [any MessageSocket] { [inlet.socket] }
@@ -192,10 +193,10 @@ final class ConsumerLoop<S: Stage>: HostWork {
     /// thousand devices.
     private var isFull: Bool {
         max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull
-            || out.deliveries.count >= Self.batchPushesMax
+            || out.deliveries.count >= Self.batchPushesFull
     }
 
-    private static var batchPushesMax: Int { 4_096 }
+    private static var batchPushesFull: Int { 4_096 }
 
     /// - Returns: False if the event must wait.
     @inline(__always)

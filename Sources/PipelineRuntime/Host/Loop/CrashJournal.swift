@@ -50,7 +50,7 @@ final class CrashJournal {
         record.crashes >= Self.crashesMax && record.suspects.count == 1 ? record.suspects.lowerBound : nil
     }
 
-    /// Whether this event gets a note of its own.
+    /// Whether, in an upstream batch that begins with this event, each event gets a note of its own.
     func notesEachEvent(from sequence: UInt64) -> Bool { sequence <= record.noteEachThrough }
 
     func note(_ events: ClosedRange<UInt64>) {
@@ -89,12 +89,12 @@ struct CrashRecord: Hashable {
     var suspects: ClosedRange<UInt64> = 0...0
     /// How many crashes in a row were on these events.
     var crashes: UInt64 = 0
-    /// The last event that gets a note of its own.
+    /// In an upstream batch that begins at or before this event, each event gets a note of its own.
     var noteEachThrough: UInt64 = 0
     var setAsideInARow: UInt64 = 0
 
     /// Called when a process starts. If events are noted, the process before it ended on them. A note from another boot
-    /// is ignored, because it may have reached the disk at any time.
+    /// is ignored, because a crash of the machine may leave an old note on the disk.
     mutating func takeOver(at boot: UInt64) {
         defer { (self.boot, inProgress) = (boot, nil) }
         guard let events = inProgress, self.boot == boot else { return }
@@ -187,7 +187,8 @@ extension Cursor {
     private static let aside = "/aside"
 
     /// The upstream event that the batch sets aside, because the stage crashed on it; nil for any other batch. A replay
-    /// skips it. Such a batch holds no event, and its cursor moves past only that event.
+    /// does not feed the stage this event. Such a batch holds no event. Its cursor moves past that event, and past the
+    /// earlier events that had no output and that no batch has covered yet.
     package var setAside: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.aside) }?.value }
 
     mutating func setAside(_ sequence: UInt64, of upstream: String) { positions[upstream + Self.aside] = sequence }

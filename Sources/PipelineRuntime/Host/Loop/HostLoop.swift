@@ -33,7 +33,7 @@ protocol HostWork: AnyObject {
 
     func fill(_ report: inout HostReport)
 
-    /// Makes everything durable. The host's thread ends after this call.
+    /// Called after the last turn. Flushes and closes the log. The host's thread ends after this call.
     func finish() throws
 }
 
@@ -52,9 +52,9 @@ extension HostWork {
     }
 }
 
-/// The poller of a host's loop. The loop reads only from readable sockets, because a read from any other socket would
+/// The poller of a host's loop. The loop reads its inputs only if one of them is readable, because any other read would
 /// be a needless system call.
-final class HostWatch {
+final class HostPoller {
     private let poller = ZMQPoller()
     private let server: Int
     private let inputs: [Int]
@@ -85,7 +85,7 @@ struct HostLoop {
     static let grace = Duration.seconds(10)
 
     func run(_ work: some HostWork) throws {
-        let watch = HostWatch(wake: control.wake, server: work.outlet.server.socket, inputs: work.sockets)
+        let poller = HostPoller(wake: control.wake, server: work.outlet.server.socket, inputs: work.sockets)
         work.outlet.log.onDurable { [control] _ in control.wake.signal() }
         work.outlet.retention.onReady { [control] in control.wake.signal() }
         work.outlet.server.health = { [plan, control] forgetsPauses in
@@ -97,12 +97,12 @@ struct HostLoop {
             ).frame
         }
         defer { work.outlet.server.health = { _ in [] } }
-        try runTurns(work, watch)
+        try runTurns(work, poller)
         try work.finish()
         report(work, phase: .stopped)
     }
 
-    private func runTurns(_ work: some HostWork, _ watch: HostWatch) throws {
+    private func runTurns(_ work: some HostWork, _ poller: HostPoller) throws {
         var isBusy = true
         var stopBy: ContinuousClock.Instant?
         while true {
@@ -111,9 +111,9 @@ struct HostLoop {
                 if work.isIdle || .now >= deadline { return }
                 stopBy = deadline
             }
-            try watch.wait(isBusy ? .zero : work.timeout, forInput: work.wantsInput)
+            try poller.wait(isBusy ? .zero : work.timeout, forInput: work.wantsInput)
             control.wake.clear()
-            isBusy = try runTurn(work, hasRequests: watch.hasRequests, hasInput: watch.hasInput)
+            isBusy = try runTurn(work, hasRequests: poller.hasRequests, hasInput: poller.hasInput)
         }
     }
 

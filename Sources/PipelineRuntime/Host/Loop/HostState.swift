@@ -24,7 +24,7 @@ struct HostState: Hashable {
         /// - Parameters:
         ///   - through: The last event of the past.
         ///   - step: The step after that event, which the log holds in part.
-        case fed(through: UInt64, step: UnfinishedStep?)
+        case feeding(through: UInt64, step: UnfinishedStep?)
         /// The whole past was fed, except an unfinished step.
         case endsIn(UnfinishedStep)
         /// The whole past was fed, but the stage still has the old settings.
@@ -33,7 +33,7 @@ struct HostState: Hashable {
         case over
     }
 
-    /// The actions of a turn of the host's loop, in their order.
+    /// The actions of a turn of the host's loop. ``next(_:)`` gives their order.
     enum Action: Hashable {
         case takeAnswers
         case handOut
@@ -45,18 +45,22 @@ struct HostState: Hashable {
         case commit
     }
 
-    /// Input that waits for room.
+    /// Input that the host has taken and that must wait, for example for room.
     enum HeldInput: Hashable {
         case lines([UInt8], first: UInt64, now: Instant)
-        /// - Parameter asker: The producer that moves virtual time; nil for the upstream's time.
+        /// - Parameters:
+        ///   - mark: The number that a producer gave this time. Each stage passes it on after all earlier work.
+        ///   - asker: The producer that moves virtual time; nil for the upstream's time.
         case time(Instant, mark: UInt64, asker: [UInt8]? = nil)
         /// A program's outputs for the events through this one.
+        ///
+        /// - Parameter isSetAside: Whether the event is set aside instead. Then there is only a dead letter.
         case outputs(through: UInt64, isSetAside: Bool = false)
     }
 
     /// What the host finds around the loop at the moment.
     struct Conditions: Hashable {
-        /// Whether the last append failed for lack of room.
+        /// Whether the last write to the log, or to a file beside it, failed for lack of room.
         var isLogFull = false
         /// Whether the transports accept more pushes; in virtual time, whether all pushes are answered.
         var haveTransportsRoom = true
@@ -66,7 +70,8 @@ struct HostState: Hashable {
 
     private var past = Past.unknown
     private var turn = Turn()
-    /// The last event that the stage was given.
+    /// The last event that the stage has finished or that was set aside. For a plugin's program: the last event that
+    /// came from the upstream.
     private(set) var taken: UInt64 = 0
     /// The last event whose outputs are in the log.
     private(set) var committed: UInt64 = 0
@@ -90,12 +95,12 @@ struct HostState: Hashable {
 
     /// The last event of the past, while the past is fed to the stage; otherwise nil.
     @inline(__always)
-    var pastEnd: UInt64? { if case .fed(let through, _) = past { through } else { nil } }
+    var pastEnd: UInt64? { if case .feeding(let through, _) = past { through } else { nil } }
 
     /// The step that the log holds in part and that has not begun again.
     var resumption: UnfinishedStep? {
         switch past {
-        case .fed(_, let step): step
+        case .feeding(_, let step): step
         case .endsIn(let step): step
         case .unknown, .whole, .over: nil
         }
@@ -142,7 +147,7 @@ struct HostState: Hashable {
         enum Place { case answers, firstHandOut, held, input, settling, settledHandOut, time, end, lastHandOut, over }
 
         var place = Place.over
-        /// Whether each input is committed and handed out before the next is taken.
+        /// Whether the outputs of each input are committed, and its pushes handed out, before the next input is taken.
         var settlesEachInput = false
         var hasInput = false
         var bytes = 0
@@ -161,8 +166,9 @@ struct HostState: Hashable {
 
     /// The next action; nil at the end of the turn.
     ///
-    /// Answers come first, because each one lets a transport send another push. Then come held input, new input up to
-    /// the turn's limit, and deadlines. All outputs are appended before pushes are handed out.
+    /// Answers come first, and pushes are handed out at once, because each answer lets a transport send another push.
+    /// Then come held input, new input up to the turn's limit, and deadlines. At the end the outputs are appended, and
+    /// pushes are handed out again.
     mutating func next(_ conditions: Conditions) -> Action? {
         while true {
             switch turn.place {
@@ -219,16 +225,16 @@ struct HostState: Hashable {
         return state
     }
 
-    /// Called when the upstream has said what its log holds. The snapshot includes the events through `taken`. The log
-    /// holds the outputs of the events through `committed`.
+    /// Called when the upstream has said what its log holds. The snapshot includes the events through `taken`. The
+    /// stage's own log holds the outputs of the events through `committed`.
     mutating func begin(taken: UInt64, committed: UInt64, resuming step: UnfinishedStep?) {
         (self.taken, self.committed) = (taken, committed)
-        past = .fed(through: committed, step: step)
+        past = .feeding(through: committed, step: step)
     }
 
     /// Called when all of the past was fed, except a step that the log holds in part.
     mutating func endPast() {
-        guard case .fed(let through, let step) = past else { return }
+        guard case .feeding(let through, let step) = past else { return }
         committed = through
         past = step.map { .endsIn($0) } ?? .whole
     }
@@ -255,8 +261,9 @@ struct HostState: Hashable {
 
     // MARK: Steps
 
-    /// Called when the stage is in the middle of an event, or of a wake if `event` is nil. `outputsBefore` is the
-    /// number of earlier events in the outbox; `next` is the sequence of the log's next event.
+    /// Called when the stage has begun an event, or a wake if `event` is nil. Either the stage has not finished it, or
+    /// it is the step that the log holds in part. `outputsBefore` is the number of earlier events in the outbox; `next`
+    /// is the sequence of the log's next event.
     mutating func beginStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, behind outputsBefore: Int, next: UInt64) {
         if case .endsIn(let former) = past, former.kind == kind {
             step = OpenStep(unfinished: former, event: event, known: next - former.first)

@@ -1,7 +1,7 @@
 import Glibc
 import JSON
 
-/// The lines of a frame, each without its line feed. A line is valid as long as the frame. The compiler cannot check
+/// The lines in a buffer, each without its line feed. A line is valid as long as the buffer. The compiler cannot check
 /// this, because a `for` loop needs `Escapable` elements.
 package struct Lines: Sequence, IteratorProtocol {
     private let bytes: UnsafeRawBufferPointer
@@ -11,9 +11,10 @@ package struct Lines: Sequence, IteratorProtocol {
 
     package var isAtEnd: Bool { position >= bytes.count }
 
-    /// Whether the frame ends with a line feed.
+    /// Whether the buffer ends with a line feed.
     static func areWhole(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.last == UInt8(ascii: "\n") }
 
+    /// The number of line feeds in a buffer. A last line without a line feed is not counted.
     static func count(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var (count, position): (UInt64, Int) = (0, 0)
         while position < bytes.count, let base = bytes.baseAddress,

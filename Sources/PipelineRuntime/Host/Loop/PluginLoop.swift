@@ -6,7 +6,7 @@ import PipelineKit
 import Time
 import ZeroMQ
 
-/// The calls that the loop of a plugin's program makes to the program's supervisor.
+/// The calls that the loop of a plugin's program makes to the ``PluginProcess`` that keeps the program running.
 struct PluginCallbacks {
     /// Called when the program has opened its link. Returns how the program before it ended, if one did.
     var onOpen: () -> ChildProcess.Exit? = { nil }
@@ -53,7 +53,7 @@ final class PluginLoop: HostWork {
     /// How often in a row a program crashed on one event.
     private var crashes: (sequence: UInt64, count: UInt64) = (0, 0)
     private var setAsideInARow: UInt64 = 0
-    /// Why a frame of the program was refused; nil if outputs were accepted since then.
+    /// Why the host last refused a frame of the program. Nil if it has refused no frame since it last accepted outputs.
     private var refusal: String?
 
     private static let silenceMax = Duration.seconds(10)

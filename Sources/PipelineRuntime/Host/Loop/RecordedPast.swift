@@ -2,13 +2,13 @@ import EventLog
 import Time
 
 /// What a stage did in the past, in order, as the batches of its own log record it. This value reads no file. A host
-/// that starts, a snapshot and a replay pass each batch to this value and do the actions that it asks for.
+/// that starts, a ``SnapshotMaker`` and a replay pass each batch to this value and do the actions that it asks for.
 ///
 /// | State | What is asked for | What comes next |
 /// |---|---|---|
 /// | events | ``Action/feed(through:)`` the batch's cursor, then ``Action/advance(to:)`` its `now` | part |
 /// | part | with `feedsParts`, an event whose outputs the batch holds in part; then ``Action/settle`` | behind |
-/// | behind | ``Action/readBatch`` | events, by ``begin(_:)`` |
+/// | behind | ``Action/readBatch`` | events or over, by ``begin(_:)`` |
 /// | over | nothing | |
 package struct RecordedPast: Hashable {
     package enum Action: Hashable {
@@ -31,7 +31,7 @@ package struct RecordedPast: Hashable {
     private var now = Instant.epoch
     /// The last input event whose outputs are complete in the batches so far.
     package private(set) var cursor: UInt64
-    /// The step of which the batch contains only a part. Nil if the batch contains only whole steps.
+    /// The step that the batch begins or continues, but does not finish. Nil if the batch finishes its steps.
     package private(set) var unfinished: UnfinishedStep?
     /// The event that the batch sets aside. Nil if the batch sets no event aside.
     package private(set) var setAside: UInt64?
@@ -61,7 +61,8 @@ package struct RecordedPast: Hashable {
         leftOut.map { $0.kind == .wake && header.lastSequence >= $0.first } ?? false
     }
 
-    /// Notes that the stage's state already includes its input through this event.
+    /// Moves ``cursor`` to this event, unless it is later already. A replay calls this after it has fed the stage input
+    /// beyond the last batch's cursor.
     package mutating func pass(_ sequence: UInt64) { cursor = max(cursor, sequence) }
 
     /// The next action for a stage that was fed through an event; nil at the end of the past.

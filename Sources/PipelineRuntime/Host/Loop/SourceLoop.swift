@@ -8,7 +8,8 @@ import ZeroMQ
 ///
 /// A producer numbers its lines from 1. The log's cursor holds each producer's last number, so a line that is sent
 /// again after a lost answer is not taken twice. The cursor also records the owner of the producer's name. The door
-/// refuses lines that another producer sends under that name, and does not record them.
+/// refuses lines that another producer sends under that name, and does not record them. The door forgets some names:
+/// see ``ProducerPositions``.
 final class SourceLoop<S: Stage>: HostWork {
     var state: HostState
     let outlet: StageOutlet
@@ -113,7 +114,7 @@ final class SourceLoop<S: Stage>: HostWork {
         if state.held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
     }
 
-    /// Whether the stage's state covers exactly its log.
+    /// Whether all outputs of the stage are in its log, and the log has room.
     var isSettled: Bool { out.count == 0 && !producers.hasChanged && state.isSettled(conditions) }
 
     private func takeSnapshotIfDue() {
@@ -176,7 +177,7 @@ final class SourceLoop<S: Stage>: HostWork {
         guard let producer = control.text("producer"), isName(producer) else {
             return refuse(peer, "door.producer", "hello needs \"producer\", a name of 1 to 200 bytes")
         }
-        guard let position = knownPosition(of: producer, control, peer) else { return }
+        guard let position = permittedPosition(of: producer, control, peer) else { return }
         let log = outlet.log
         answer(
             peer,
@@ -185,9 +186,10 @@ final class SourceLoop<S: Stage>: HostWork {
                 checksum: position.checksum?.value, refused: position.refused))
     }
 
-    /// The position of the producer that sent this frame. If the producer may not use its name, refuses the frame and
-    /// returns nil. A name without an owner belongs to this producer from its first line on.
-    private func knownPosition(
+    /// The position of the producer that sent this frame. Refuses the frame and returns nil if the producer has neither a
+    /// key nor a secret, if its secret has a wrong length, if the door has no room for the name, or if the name belongs
+    /// to another producer. A name without an owner belongs to this producer from its first line on.
+    private func permittedPosition(
         of producer: String, _ control: JSONValue, _ peer: [UInt8]
     ) -> ProducerPositions.Position? {
         let secret = control.text("secret")
@@ -232,7 +234,7 @@ final class SourceLoop<S: Stage>: HostWork {
         else {
             return refuse(peer, "door.produce", "produce needs \"producer\", \"first\" (from 1) and a frame of lines")
         }
-        guard let position = knownPosition(of: producer, control, peer) else { return }
+        guard let position = permittedPosition(of: producer, control, peer) else { return }
         let next = position.through + 1
         guard first <= next else {
             return refuse(peer, "door.gap", "found line \(first) of '\(producer)', expected line \(next)")

@@ -58,14 +58,15 @@ final class StageOutlet {
 
     var clockBehind: Duration { time.behind }
 
-    /// Removes old segments. Returns the first remaining sequence; nil if nothing was removed.
+    /// Lets ``Retention`` remove old segments in the background. Returns the first sequence that remains; nil if this
+    /// call removes no segment.
     func retain(_ floor: RetentionFloor) -> UInt64? {
         guard let first = retention.work(self, floor) else { return nil }
         server.first = first
         return first
     }
 
-    /// Whether the last append failed for lack of room.
+    /// Whether the last write to the log, or to a file beside it, failed for lack of room.
     var isDiskFull: Bool { room.shortage != nil }
 
     /// Appends the rejections in the outbox to the dead letters, and its events to the log as one batch. The batch's
@@ -127,9 +128,9 @@ final class StageOutlet {
 
     /// Shows consumers the batches that have become durable.
     ///
-    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` if nothing becomes durable any more, or another
-    ///   ``EventLogError`` if the log's last segment was deleted. A stage without further input appends nothing, so
-    ///   only this check notices such a failure.
+    /// - Throws: ``EventLogError`` if the log or the dead letters no longer accept batches, for example after a failed
+    ///   `fdatasync`, or if the log's last segment was deleted. A stage without further input appends nothing, so only
+    ///   this check notices such a failure.
     func revealDurable() throws {
         try log.check()
         try deadLetters.check()
@@ -176,7 +177,7 @@ final class DeadLetters {
     private let identity: LogIdentity
     private var writer: EventLogWriter?
     /// The upstream sequence of the last rejected event in the log of dead letters.
-    private var lastHeld: UInt64 = 0
+    private var lastRejected: UInt64 = 0
     private(set) var count: UInt64 = 0
 
     init(_ plan: HostPlan, identity: LogIdentity) { (self.plan, self.identity) = (plan, identity) }
@@ -185,19 +186,19 @@ final class DeadLetters {
     func recover(upstream: String) throws {
         guard plan.hasDeadLetters else { return }
         let writer = try open()
-        lastHeld = writer.cursor.positions[upstream] ?? 0
+        lastRejected = writer.cursor.positions[upstream] ?? 0
         count = writer.lastSequence
     }
 
     func append(_ rejected: [Outbox.Rejected], cursor: Cursor, now: Instant) throws(EventLogError) {
-        let fresh = rejected.filter { $0.sequence > lastHeld }
+        let fresh = rejected.filter { $0.sequence > lastRejected }
         guard let last = fresh.last, let upstream = cursor.input?.log else { return }
         var lines = ByteBuffer()
         for letter in fresh { letter.write(ofStage: plan.stage, log: upstream, to: &lines) }
         let writer = try open()
         let time = max(now, writer.lastNow)
         _ = try writer.append(lines.bytes, count: fresh.count, cursor: Cursor([upstream: last.sequence]), now: time)
-        lastHeld = max(lastHeld, last.sequence)
+        lastRejected = max(lastRejected, last.sequence)
         count += UInt64(fresh.count)
     }
 
@@ -205,8 +206,8 @@ final class DeadLetters {
 
     var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
 
-    /// Forces the dead letters to the disk, as the log's policy says. Otherwise a durable cursor could pass a dead
-    /// letter that is then lost.
+    /// Under the sync policy `always`, waits until the dead letters are on the disk. Otherwise a durable cursor could
+    /// pass a dead letter that a power failure then loses.
     func makeDurable() throws(EventLogError) {
         guard let writer, writer.durableSequence < writer.lastSequence else { return }
         try writer.flush()

@@ -1,11 +1,11 @@
 import EventLog
 
-/// The step that a stage had not finished when its log's last batch was written. A step is one event or wake; its
-/// outputs may fill several batches.
+/// The step that a stage had not finished when a batch of its log was written. A step is one event or wake; its outputs
+/// may fill several batches.
 ///
-/// If a batch holds only a part of the outputs for an event, its cursor does not include the event. The cursor has an
-/// additional entry, named after the upstream's log and `/event` or `/wake`, with the sequence of the step's first
-/// output. The batch that ends the step sets this entry to 0.
+/// If a batch does not finish a step, its cursor has an additional entry, named after the upstream's log and `/event`
+/// or `/wake`, with the sequence of the step's first output. If the step is an event, the cursor does not include the
+/// event yet. The batch that ends the step sets the entry to 0.
 package struct UnfinishedStep: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         /// The event after the cursor.
@@ -58,7 +58,7 @@ extension Cursor {
 
     /// The first upstream event with a push that had no first answer when the batch was written. For all pushes of
     /// earlier events the log holds outcomes or attempts. If no push waited for its first answer, but the batch handed
-    /// out retries, it is the event after the cursor. Nil if the batch left no push unanswered.
+    /// out retries, it is the event after the cursor. Otherwise nil, even if retries of earlier batches had no answer.
     package var firstUnanswered: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
 
     /// Whether pushes were unanswered when the batch was written: first attempts, or retries that it handed out.

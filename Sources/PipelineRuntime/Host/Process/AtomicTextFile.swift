@@ -1,9 +1,10 @@
 import EventLog
 import Glibc
 
-/// Reads and writes small text files. A write is durable, and a crash leaves either the old text or the new text.
+/// Reads and writes small text files. ``write(_:to:calls:)`` is durable, and a crash leaves either the old text or the
+/// new text. ``make(_:holding:)`` is durable, but a crash may leave a part of the text.
 package enum AtomicTextFile {
-    /// The file's text; nil if there is no such file. A file longer than `bytesMax` is an error.
+    /// The file's text; nil if there is no such file. A file that is longer than `bytesMax` or not UTF-8 is an error.
     package static func read(_ path: String, bytesMax: Int) throws(AtomicTextFileError) -> String? {
         guard let bytes = try readBytes(path, bytesMax: bytesMax) else { return nil }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .notWrittenByBelfry(path) }

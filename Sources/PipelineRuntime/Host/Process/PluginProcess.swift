@@ -48,8 +48,9 @@ final class PluginProcess: Sendable {
     /// After this many programs in a row that end without opening the link, no further program is started.
     private static let failuresMax = 5
 
-    /// Notes that the program has opened its link. Returns how the program before it ended, if that happened since the
-    /// last call.
+    /// Notes that the program has opened its link.
+    ///
+    /// - Returns: How the previous run of the program ended; nil if no run has ended since the last call.
     func noteOpen() -> ChildProcess.Exit? {
         state.withLock { state in
             state.hasOpened = true
@@ -109,15 +110,16 @@ final class PluginProcess: Sendable {
     }
 }
 
-/// A small process that ends a plugin's program after this process has ended.
+/// A small process that ends a plugin's program after the host's process has ended.
 ///
 /// `PR_SET_PDEATHSIG` cannot replace it: `posix_spawn` cannot set it, and its signal comes when the starting thread
 /// ends, not the process.
 private struct PluginWatch {
     private let child: ChildProcess
 
-    /// Waits until its standard input closes, that is, until this process ends. Then stops the program, and kills it if
-    /// it still runs five seconds later. Ctrl-C in a terminal goes to this process too, and must not end it.
+    /// Waits until its standard input closes, that is, until the host's process ends. Then stops the program, and kills
+    /// it if it still runs five seconds later. Ctrl-C in a terminal also reaches the shell that runs this script, and
+    /// must not end it.
     private static let script = """
         trap '' INT QUIT HUP
         read -r _

@@ -2,8 +2,8 @@ import EventLog
 import Events
 import JSON
 
-/// The first sequence that each stage that reads a log may still ask for. The file `consumers.json` beside the log
-/// keeps these sequences, so that they also protect events while such a stage is down.
+/// For each stage that reads a log, and for the gateway: the first sequence that the reader may still ask for. The file
+/// `consumers.json` beside the log keeps these sequences, so that they also protect events while a reader is down.
 ///
 /// The file may be out of date. Then more of the log is kept than needed, never less. The file's last element is the
 /// CRC-32C of everything before it. Files of earlier builds have no checksum and are trusted.
@@ -27,7 +27,7 @@ struct ConsumerPositions: Equatable {
     }
 
     private static let advice =
-        "remove this file: Belfry writes it again, and until then removes nothing from the log"
+        "remove this file and restart the stage, which writes it again; until then, nothing is removed from the log"
 
     /// The first sequence that any of these consumers may ask for; 1 if one of them has never reported, and
     /// `UInt64.max` without consumers.

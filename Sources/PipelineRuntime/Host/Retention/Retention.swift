@@ -11,9 +11,12 @@ import Time
 /// - Each stage that reads the log reports over its link the first sequence that it may ask for again. This is the
 ///   sequence after the older of the stage's two newest snapshots. A stage with fewer snapshots needs the whole log,
 ///   and so does a stage that has never connected. A stage that is a program needs the events that its program has not
-///   answered. The reports are kept beside the log, so that they count while the stage is down.
+///   answered. The gateway needs the events that its store does not have. The reports are kept beside the log, so that
+///   they count while the stage or the gateway is down.
 /// - Any other consumer, such as `belfry tap`, needs the events after its position while it is connected.
-/// - The stage itself needs its log from its own snapshots on.
+/// - The stage itself needs its own log from the older of its two newest snapshots on, or the whole log with fewer
+///   snapshots. A source also needs the earlier events that it may read again. A stage that is a program needs no event
+///   of its own log.
 ///
 /// Dead letters are removed by age alone: see ``PipelineKit/RetentionSettings/deadLettersAge``.
 ///
@@ -181,7 +184,8 @@ final class RetentionFiles: Sendable {
                     return !state.hasComplained
                 }
                 if isNew {
-                    StandardError.write("\(plan.stage): nothing is removed from '\(plan.logName)' for now: \(error)")
+                    StandardError.write(
+                        "\(plan.stage): `retention` is not fully applied to '\(plan.logName)' for now: \(error)")
                 }
             }
         }

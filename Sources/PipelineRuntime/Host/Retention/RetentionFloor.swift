@@ -2,7 +2,7 @@
 struct RetentionFloor: Hashable {
     /// The first sequence of the upstream's log that the stage may ask for.
     var upstream: UInt64
-    /// The first sequence of the stage's own log that the stage may read.
+    /// The first sequence of the stage's own log that the stage may read; `UInt64.max` if it reads none of its log.
     var own: UInt64
 
     static let everything = RetentionFloor(upstream: 1, own: 1)

@@ -11,19 +11,19 @@ extension PipelineStage {
 }
 
 extension Registry {
-    /// The transports that a stage's settings set up; empty for a program.
+    /// The transports that a stage's settings set up; empty for a program or an unregistered kind.
     package func transports(of stage: PipelineStage) throws(PipelineFileError) -> [TransportBinding] {
         guard stage.command.isEmpty, let type = stages[stage.kind] else { return [] }
         return try type.transports(in: stage.settings)
     }
 
-    /// The keys of a stage's own settings; empty for a program.
+    /// The keys that a stage's own settings may have; empty for a program or an unregistered kind.
     package func settingsKeys(of stage: PipelineStage) throws(SettingsError) -> [String] {
         guard stage.command.isEmpty, let type = stages[stage.kind] else { return [] }
         return try type.keys(in: stage.settings).filter { !PipelineStage.commonKeys.contains($0) }
     }
 
-    /// The settings whose defaults have changed; empty for a program.
+    /// The settings whose defaults have changed; empty for a program or an unregistered kind.
     package func changedDefaults(of stage: PipelineStage) -> [ChangedDefault] {
         stage.command.isEmpty ? changedDefaults(ofKind: stage.kind) : []
     }

@@ -1,8 +1,9 @@
 import PipelineKit
 import Synchronization
 
-/// A stage in this process whose settings may change while it runs. On a change its host stops, and a new host
-/// continues from the log and the snapshot with the same transports. Pushes in flight are not interrupted.
+/// A stage whose settings may change while it runs. On a change its host stops, and a new host in the same process
+/// continues from the log and the snapshot. The new host keeps the open transports, except those that the change
+/// removes or must open again. A transport that is opened again may repeat its pushes in flight.
 package final class ReloadableStage: Sendable {
     private let transports = StageTransports()
     private let state: Mutex<State>
@@ -22,7 +23,7 @@ package final class ReloadableStage: Sendable {
     /// Whether the stage has neither ended nor been asked to stop.
     package var isRunning: Bool { state.withLock { !$0.isStopping && !$0.hasEnded } }
 
-    /// Returns when the stage was stopped and everything that it took is durable.
+    /// Returns when the stage was stopped and the events in its log are durable.
     package func run() async throws {
         defer { end() }
         do {
@@ -38,7 +39,7 @@ package final class ReloadableStage: Sendable {
         await transports.close()
     }
 
-    /// Asks the stage to finish the current batch, make it durable and return.
+    /// Asks the stage to stop: see ``HostControl/stop()``.
     package func stop() {
         state.withLock { state in
             state.isStopping = true
@@ -87,7 +88,8 @@ package final class ReloadableStage: Sendable {
         fileprivate let change: StageTransports.Change
     }
 
-    /// Checks whether another host could continue the stage, and changes nothing. Only one call may run at a time.
+    /// Checks whether another host could continue the stage, and opens the transports that the reload adds. The running
+    /// host and its transports stay as they are. Only one call may run at a time.
     ///
     /// - Returns: The reload, to pass to ``apply(_:)`` or ``drop(_:)``; nil if nothing differs.
     /// - Throws: ``ReloadError``, or the error of a transport or an address.
@@ -107,9 +109,9 @@ package final class ReloadableStage: Sendable {
 
     package func drop(_ preparedReload: PreparedReload) async { await transports.drop(preparedReload.change) }
 
-    /// Applies the reload. Returns when the new host runs.
+    /// Applies the reload. Returns when the new host has left the phase ``HostReport/Phase/starting``.
     ///
-    /// - Throws: ``ReloadError/ended``
+    /// - Throws: ``ReloadError/ended`` if the stage was stopped or has ended, also if the new host ended at its start.
     package func apply(_ preparedReload: PreparedReload) async throws {
         let current: StageHost? = state.withLock { state in
             guard !state.isStopping, !state.hasEnded else { return nil }

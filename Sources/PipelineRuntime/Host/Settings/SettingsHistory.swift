@@ -32,7 +32,8 @@ package struct SettingsHistory: Sendable {
     /// The log's identity; nil if it is unknown.
     private let log: LogIdentity?
 
-    /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``.
+    /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)`` if the file is damaged or belongs to another log;
+    ///   another ``EventLogError`` if a file cannot be read.
     package init(logDirectory: String) throws(EventLogError) {
         path = SettingsFile.path(in: logDirectory)
         log = try SettingsFile.identity(ofLogAt: logDirectory)
@@ -69,11 +70,12 @@ package struct SettingsHistory: Sendable {
         } catch { return nil }
     }
 
-    /// The settings of all entries as they would be in a pipeline file, without seals.
+    /// The recorded settings of all entries, without their seals.
     package var plainRecords: [String] { entries.map { reader(of: $0)?.record(hasSeals: false) ?? $0.settings } }
 
-    /// The stage, in which each setting that has the same value in the last entry gets the seals of that value.
-    package func sealing(_ stage: PipelineStage) -> PipelineStage {
+    /// A copy of the stage. Each setting that has the same value in the last entry gets that value's seals: the
+    /// recorded hashes of secrets and files.
+    package func copyingSeals(to stage: PipelineStage) -> PipelineStage {
         guard let last = entries.last.flatMap(reader) else { return stage }
         return stage.sealed(like: last)
     }

@@ -15,10 +15,10 @@ package struct SettingsPeriods<S: Stage> {
     private var coming: [Period]
 
     /// - Parameters:
-    ///   - history: The recorded settings; nil if there are no records.
+    ///   - history: The recorded settings; nil to use `settings` throughout.
     ///   - settings: The settings to use if the history has no settings of this kind of stage.
     ///   - position: The last upstream sequence that the stage's state includes; for a source, the last sequence of its
-    ///     own log. 0 for a new stage.
+    ///     own log that this state includes. 0 for a new stage.
     /// - Throws: If this build refuses recorded settings.
     package init(
         _ history: SettingsHistory?, else settings: S.Settings, from position: UInt64 = 0

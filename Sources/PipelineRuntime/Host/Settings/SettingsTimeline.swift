@@ -23,8 +23,8 @@ struct SettingsTimeline<S: Stage> {
     /// Whether the settings in the pipeline file differ from the last recorded settings.
     var hasChanged: Bool { history.entries.last.map { $0.settings != record || $0.kind != S.kind } ?? false }
 
-    /// The settings of the past. A stage without snapshots cannot change settings while it runs, so it has the current
-    /// settings throughout.
+    /// The settings of the past. A stage whose kind takes no snapshots cannot adopt other settings during a rebuild,
+    /// so it has the current settings throughout.
     func periods(from position: UInt64) throws -> SettingsPeriods<S> {
         try SettingsPeriods(S.snapshotVersion == nil ? nil : history, else: current, from: position)
     }

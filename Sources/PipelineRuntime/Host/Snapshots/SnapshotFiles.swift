@@ -18,10 +18,11 @@ struct SnapshotMoment: Hashable, Sendable {
 
 /// Makes and writes a stage's snapshots in the background, one at a time.
 ///
-/// A failed snapshot only makes the next start slower. The operator is told of the failure, and the next snapshot is
-/// tried when it is due.
+/// A failed snapshot only makes the next start slower. The operator is told of the first of several failures in a row.
+/// The next snapshot is tried when it is due.
 final class SnapshotFiles: Sendable {
-    /// Limits for older snapshots: see ``SnapshotStore/thin(bytesMax:countMax:)``.
+    /// The limits for all snapshots of the stage together: see ``SnapshotStore/thin(bytesMax:countMax:)``. If eight
+    /// times the size of the newest snapshot is more than ``bytesMax``, that is the limit in bytes.
     static let bytesMax: UInt64 = 256 << 20
     static let countMax = 64
 
@@ -58,7 +59,8 @@ final class SnapshotFiles: Sendable {
     }
 
     var isAtWork: Bool { state.withLock { $0.isAtWork } }
-    /// Whether the next snapshot may be made in the background. False after a snapshot has failed there.
+    /// Whether the next snapshot may be made in the background. False after a failure there, until a snapshot is made
+    /// on the stage's own thread.
     var mayMakeInBackground: Bool { state.withLock { !$0.hasFailed } }
     var newestBytes: UInt64 { state.withLock { $0.newestBytes } }
     /// The snapshots that this stage can start from, oldest first.
@@ -200,8 +202,8 @@ private final class Pace {
     /// The thread's processor time after the last rest.
     private var used = PauseMeter.processorTime
 
-    /// How long the thread works between two rests: so short that other threads do not wait long, and so long that
-    /// reading the clock costs little.
+    /// The processor time that the thread uses between two rests: so short that other threads do not wait long, and so
+    /// long that the rests themselves cost little.
     private static let workMin = Duration.microseconds(500)
 
     init(_ share: Double) { self.share = share }

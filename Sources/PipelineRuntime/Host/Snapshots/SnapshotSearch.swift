@@ -44,7 +44,7 @@ final class SnapshotSearch<S: Stage> {
     ///
     /// - Throws: ``EventLogError/endLost(directory:last:file:sequence:)`` if a snapshot is ahead of the log, unless the
     ///   sync policy is `never`. With `never` such a snapshot is removed, because it would seem to fit once the log has
-    ///   grown. Also throws if it cannot be removed.
+    ///   grown. Also throws if the snapshots cannot be listed, or if such a snapshot cannot be removed.
     func newest(through position: UInt64 = .max) throws -> RestoredStage<S>? {
         try handleAheadOfLog()
         return newest { $0.position <= position }
@@ -99,8 +99,8 @@ final class SnapshotSearch<S: Stage> {
     }
 
     /// Looks for snapshots that include events which the log has lost. The log is made durable before a snapshot is
-    /// written, so this means that a part of the log was removed. Only with the sync policy `never` a power cut can also
-    /// cause it: then these snapshots are removed.
+    /// written, so this means that a part of the log was removed. With the sync policy `never` a power cut can also
+    /// cause it, so with `never` these snapshots are removed.
     private func handleAheadOfLog() throws {
         if plan.sync != .never, let file = try store.list().last(where: isAheadOfLog) {
             throw EventLogError.endLost(
@@ -127,7 +127,7 @@ final class SnapshotSearch<S: Stage> {
 }
 
 extension SnapshotFit {
-    /// Nil for a stage without snapshots.
+    /// Nil if stages of this kind take no snapshots.
     init?<S: Stage>(_ type: S.Type, _ context: StageContext, lastSequence: UInt64) {
         guard let version = S.snapshotVersion else { return nil }
         self.init(

@@ -2,8 +2,8 @@ import EventLog
 import PipelineKit
 import Time
 
-/// Rebuilds a stage's state: feeds the stage its input, and the wakes, answers and settings that its own log records.
-/// Drops the stage's outputs, because they are in the log already.
+/// Rebuilds a stage's state: feeds the stage its input, the wakes and answers that its own log records, and the
+/// settings that are recorded beside the log. Drops the stage's outputs, because they are in the log already.
 struct StageRebuild<S: Stage>: ~Copyable {
     private var clock: StageClock<S>
     private var periods: SettingsPeriods<S>
@@ -23,7 +23,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
         )
     }
 
-    /// Feeds the next event, at most ``through``.
+    /// Feeds the next event. Its sequence must not be greater than ``through``.
     mutating func feed(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws {
         try prepare(forEvent: sequence)
         if batches.setAside == sequence { return }
@@ -39,8 +39,8 @@ struct StageRebuild<S: Stage>: ~Copyable {
         answerAndDropOutputs()
     }
 
-    /// Feeds all events after `position` from the upstream's log, then handles the remaining recorded batches. An error
-    /// that `check` throws ends the work.
+    /// Feeds the events of the upstream's log after `position`, as far as ``through``. Then handles the remaining
+    /// recorded batches. An error that `check` throws ends the work.
     mutating func feed(from directory: String, after position: UInt64, check: () throws -> Void) throws {
         let reader = try EventLogReader(directory: directory, from: .sequence(position + 1))
         var next = position + 1

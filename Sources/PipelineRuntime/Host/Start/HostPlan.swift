@@ -9,8 +9,8 @@ import ZeroMQ
 package enum HostClock: Sendable, Hashable {
     /// The machine's clock. The times in a log never go back, even if this clock does.
     case wall
-    /// Virtual time: the times in the input, passed down from stage to stage, without real waits. For `belfry run`,
-    /// replay and tests.
+    /// Virtual time: the times in the input, passed down from stage to stage, without real waits. For `belfry run` and
+    /// tests.
     case event
 }
 
@@ -28,12 +28,12 @@ package struct HostPlan: Sendable {
     var sync: SyncPolicy
     /// A segment is closed before it grows beyond this size. A larger batch gets a segment of its own.
     var segmentBytesMax: Int
-    /// How many bytes of input there are between two snapshots; nil for no snapshots.
+    /// A snapshot is taken after at least this many bytes of input, and at a clean stop; nil for no snapshots.
     var snapshotBytes: Int?
     var retention: RetentionSettings
     /// The stage's own settings, as they are recorded beside its log.
     var settingsRecord: String
-    /// The record for a log without recorded settings.
+    /// The settings to record for a log that has events but no recorded settings: an earlier build wrote it.
     var firstSettingsRecord: String
     var surroundings: HostSurroundings
     /// The names of the readers of the stage's log, from the pipeline file.
@@ -89,7 +89,7 @@ package struct HostPlan: Sendable {
 
 extension HostPlan {
     /// - Throws: ``SettingsError`` if the stage's kind is unknown or does not fit its position in the pipeline, or if
-    ///   its door's address or its CURVE keys are invalid.
+    ///   its door's address is invalid, or if its CURVE keys cannot be read or are invalid.
     init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         self.surroundings = surroundings
         let registry = surroundings.registry

@@ -9,8 +9,8 @@ package struct StageCheck: Sendable {
 
     package init(registry: Registry) { self.registry = registry }
 
-    /// Checks one stage, as the `check` of ``PipelineFile/load(path:registry:check:)``. Throws all mistakes that can be
-    /// found independently.
+    /// Checks one stage, as the `check` of ``PipelineFile/load(path:registry:check:)``. Ends at the first step that
+    /// finds mistakes, and throws all mistakes of this step. The settings of all transports together are one step.
     package func callAsFunction(_ stage: PipelineStage) throws(PipelineFileError) {
         do throws(SettingsError) {
             guard stage.command.isEmpty else { return try checkProgram(of: stage) }

@@ -17,7 +17,8 @@ package struct StageHost: Sendable {
     private var context: HostContext { surroundings.context }
 
     /// - Throws: ``SettingsError`` if the stage's kind is unknown or does not fit its position in the pipeline, or if
-    ///   its door's address or its CURVE keys are invalid. Another error if the process has no file descriptors left.
+    ///   its door's address is invalid, or if its CURVE keys cannot be read or are invalid. Another error if the
+    ///   process has no file descriptors left.
     package init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         self.stage = surroundings.registry.sealed(stage)
         plan = try HostPlan(self.stage, of: file, in: surroundings)
@@ -31,7 +32,7 @@ package struct StageHost: Sendable {
         try StageCheck(registry: registry).check(settings, kind: kind)
     }
 
-    /// Returns when the host was stopped and everything that it took is durable.
+    /// Returns when the host was stopped and the events in its log are durable.
     package func run() async throws {
         defer { control.end() }
         let transports = StageTransports()

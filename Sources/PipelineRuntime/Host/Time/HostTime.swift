@@ -5,8 +5,8 @@ import Time
 package struct HostTime: Sendable {
     package var wall: @Sendable () -> Instant
     package var monotonicNow: @Sendable () -> ContinuousClock.Instant
-    /// A number that changes with each boot of the machine. After a boot, files may hold only the data that was forced
-    /// to the disk.
+    /// A number that changes with each boot of the machine. A file that was written before the last boot may lack data
+    /// that was not forced to the disk.
     package var boot: @Sendable () -> UInt64 = { HostTime.bootNumber }
 
     package init(

@@ -1,6 +1,7 @@
 import PipelineKit
 
-/// The pushes of one app that wait for room at one transport, in order.
+/// The pushes of one app that wait for room at one transport, in order. A transport that gets one batch after another
+/// has a single such queue, for the pushes of all apps.
 ///
 /// One device may use only a part of the room. Its further pushes are parked, in order, and pushes for other devices
 /// overtake them.
@@ -35,7 +36,7 @@ struct AppQueue {
         count += 1
     }
 
-    /// Puts back pushes that were not sent, before all others.
+    /// Puts back pushes that were not sent, before the other waiting pushes of their devices.
     mutating func putBack(_ pushes: [Delivery]) {
         for push in pushes.reversed() {
             inFlight -= 1

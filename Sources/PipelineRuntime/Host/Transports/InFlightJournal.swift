@@ -12,16 +12,17 @@ struct InFlightJournal {
     private let files: InFlightJournalFiles
     private let boot: UInt64
     private let sessions: [String: UInt64]
-    /// Every push up to this sequence may have been sent.
+    /// Every push up to this sequence of the upstream's log may have been sent.
     private var horizon: UInt64 = 0
-    /// The ``Delivery/ID/number`` of each push that a closed transport may have sent.
+    /// The ``Delivery/ID/number`` of each push that may have been sent by a transport that is closed, or that the
+    /// device no longer uses.
     private var unknown: Set<UInt64> = []
     /// For each push in flight, the session number of the transport that has the push.
     private var inFlight: [UInt64: UInt64] = [:]
     /// Status queries that no open transport can answer.
     private var unanswered: Set<UInt64> = []
 
-    /// If there are more unknown pushes than this, ``horizon`` is raised to cover them all.
+    /// If more pushes than this are unknown when the host starts, ``horizon`` is raised to cover them all.
     private static let unknownMax = 65_536
 
     /// - Parameters:
@@ -67,8 +68,8 @@ struct InFlightJournal {
 
     // MARK: Status queries
 
-    /// The host's own answer to a status query whose transport is closed. Nil for a push, and for a status query that
-    /// an open transport can answer.
+    /// The host's own answer to a status query for a push that no open transport has. Nil for a push, and for a status
+    /// query that an open transport can answer.
     mutating func answerForClosedTransport(to delivery: Delivery) -> TransportAnswer? {
         guard delivery.isStatusQuery, inFlight[delivery.id.number] != sessions[delivery.transport, default: 0] else {
             return nil

@@ -22,10 +22,10 @@ package struct InFlightJournalCheck: LogCheck {
     private func reason(_ path: String, _ files: InFlightJournalFiles) -> String? {
         var reading = files.read(path)
         for _ in 1..<Self.triesMax where reading == .torn { reading = files.read(path) }
-        let cost = "deliver may not know which pushes in flight may be sent twice, and then marks all of them"
+        let cost = "deliver may mark all unfinished pushes with `repeat_possible`"
         return switch reading {
         case .torn: "the record of pushes in flight is torn or damaged: \(cost)"
-        case .foreign: "this file is damaged, or belongs to another log: \(cost)"
+        case .foreign: "this file is unreadable or damaged, or belongs to another log: \(cost)"
         case .record, nil: nil
         }
     }

@@ -42,7 +42,7 @@ final class InFlightJournalFiles {
 
     // MARK: Writing
 
-    /// Overwrites the older record. The first record of a process is written to both files and forced to the disk.
+    /// Overwrites the older record. The first record of a host is written to both files and forced to the disk.
     ///
     /// - Throws: ``EventLogError/failed(operation:file:errno:)`` or ``EventLogError/syncFailed(file:errno:)``. Then the
     ///   last record that was written whole still counts.

@@ -22,11 +22,12 @@ struct InFlightJournalRecord: Hashable {
     /// The log's last sequence when the record was written. Later answers in the log show which pushes the
     /// transports no longer have.
     var after: UInt64
-    /// Every push up to this sequence may have been sent.
+    /// Every push up to this sequence of the upstream's log may have been sent.
     var horizon: UInt64 = 0
     /// Whether the record was forced to the disk while no push waited for its first answer.
     var isAtRest = false
-    /// The pushes that transports have, and the pushes that closed transports may have sent.
+    /// The pushes that transports have, and the pushes that may have been sent by a transport that is closed, or that
+    /// the device no longer uses.
     var entries: [Entry] = []
 }
 
@@ -34,7 +35,7 @@ extension InFlightJournalRecord {
     enum Reading: Hashable {
         /// No intact record.
         case torn
-        /// Of another log, or in an unknown format.
+        /// The file cannot be read, is of another log or has an unknown format.
         case foreign
         case record(InFlightJournalRecord)
     }

@@ -34,7 +34,7 @@ final class TransportDispatcher: Sendable {
         var mustSettleFirst = false
         var complaints: [String] = []
         /// The deferred pushes whose last answer was just taken.
-        var lastAnswered: Set<UInt64> = []
+        var finished: Set<UInt64> = []
         var answered: @Sendable () -> Void = {}
     }
 
@@ -53,8 +53,8 @@ final class TransportDispatcher: Sendable {
     /// If this many pushes of one app wait, the stage takes no more input, unless other apps or transports have pushes
     /// too.
     private static let waitingMax = 4_096
-    /// The limit for all waiting pushes together, while several apps or transports have pushes. It is higher than
-    /// ``waitingMax``, so that one app does not keep out the pushes of the others.
+    /// If ``waitingMax`` pushes of one app wait, and other apps or transports have pushes too, the stage takes no more
+    /// input once this many pushes wait in all. Until then the app does not keep out the pushes of the others.
     private static let sharedWaitingMax = 16_384
 
     init(
@@ -110,7 +110,7 @@ final class TransportDispatcher: Sendable {
             guard state.queues.contains(where: { $0.longestQueue >= Self.waitingMax }) else { return true }
             guard state.queues.reduce(0, { $0 + $1.waitingCount }) < Self.sharedWaitingMax else { return false }
             return state.queues.count { $0.inFlight > 0 || $0.waitingCount > 0 } > 1
-                || state.queues.contains { $0.isShared(at: now) }
+                || state.queues.contains { $0.hasSeveralApps(at: now) }
         }
     }
 
@@ -220,7 +220,7 @@ final class TransportDispatcher: Sendable {
             let queue = state.queues.firstIndex { $0.name == name }
             state.answers += answers.map { Arrival(answer: $0, queue: queue, time: now) }
             guard name != nil else { return {} }
-            state.mustSettleFirst = state.mustSettleFirst || answers.contains(where: \.endsAddress)
+            state.mustSettleFirst = state.mustSettleFirst || answers.contains(where: \.forbidsPushes)
             return state.answered
         }
         answered()
@@ -244,9 +244,9 @@ final class TransportDispatcher: Sendable {
             (state.answers, state.mustSettleFirst) = ([], false)
             var answers: [TransportAnswer] = []
             answers.reserveCapacity(arrivals.count)
-            state.lastAnswered = []
+            state.finished = []
             for arrival in arrivals where state.settle(arrival) { answers.append(arrival.answer) }
-            state.removeLastAnswered()
+            state.removeFinished()
             return answers
         }
     }
@@ -266,7 +266,7 @@ extension TransportDispatcher.State {
         switch queues[queue].settle(arrival.answer, at: arrival.time) {
         case .first: return true
         case .late:
-            lastAnswered.insert(arrival.answer.id.number)
+            finished.insert(arrival.answer.id.number)
             return true
         case .known: return false
         case .surplus:
@@ -277,9 +277,9 @@ extension TransportDispatcher.State {
 
     /// Removes waiting pushes that now have their last answer. They may wait in any queue, because a device may have
     /// moved to another transport while the first transport still had its push.
-    fileprivate mutating func removeLastAnswered() {
-        guard !lastAnswered.isEmpty else { return }
-        for queue in queues.indices where queues[queue].waitingCount > 0 { _ = queues[queue].remove(lastAnswered) }
+    fileprivate mutating func removeFinished() {
+        guard !finished.isEmpty else { return }
+        for queue in queues.indices where queues[queue].waitingCount > 0 { _ = queues[queue].remove(finished) }
     }
 
     private func surplus(_ answer: TransportAnswer, _ name: String) -> String {
@@ -292,7 +292,7 @@ extension TransportDispatcher.State {
 
 extension TransportAnswer {
     /// Whether the answer forbids further pushes to the device's address or to its app.
-    fileprivate var endsAddress: Bool { [.unregistered, .unknownAddress, .stopped].contains(outcome) }
+    fileprivate var forbidsPushes: Bool { [.unregistered, .unknownAddress, .stopped].contains(outcome) }
 
     fileprivate static func noTransport(_ push: Delivery) -> TransportAnswer {
         TransportAnswer(push.id, .failed, reason: "the pipeline has no transport \(push.transport)", attempts: 0)

@@ -61,7 +61,7 @@ struct TransportQueue {
     init(_ name: String, _ route: Route) { (self.name, self.route) = (name, route) }
 
     var inFlight: Int { flights.count }
-    func isShared(at now: ContinuousClock.Instant) -> Bool { queues.indices.count { isActive($0, at: now) } > 1 }
+    func hasSeveralApps(at now: ContinuousClock.Instant) -> Bool { queues.indices.count { isActive($0, at: now) } > 1 }
     var longestQueue: Int { queues.reduce(0) { max($0, $1.count) } }
 
     private func isActive(_ index: Int, at now: ContinuousClock.Instant) -> Bool {
@@ -167,7 +167,7 @@ struct TransportQueue {
     // MARK: Answers
 
     enum AnswerKind {
-        /// The first answer since the push was sent.
+        /// The first answer since the push, or a status query for it, was sent.
         case first
         /// The last answer to a deferred push.
         case late

@@ -1,9 +1,9 @@
 import PipelineKit
 import Time
 
-/// Lets the first notification leave at once and opens a window. Of the notifications that come in the window, only
-/// the newest leaves, at the end of the window. So at most one notification of each key leaves per window, and no
-/// notification waits longer than a window.
+/// Each notification that leaves opens a window for its key. A notification that comes outside a window leaves at once.
+/// Of the notifications that come in a window, only the newest leaves, at the end of the window. So no notification
+/// waits longer than a window, and at most one of each key leaves per window, unless a limit makes one leave early.
 package struct Latest: CoalescingPolicy {
     package static let kind = "latest"
     private let window: Duration

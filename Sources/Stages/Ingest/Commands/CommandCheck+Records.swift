@@ -51,7 +51,8 @@ extension CommandCheck {
         return participants
     }
 
-    /// The command's `owner`. Only a command for the public database, which no user owns, may have no owner.
+    /// The `owner` of a command without `participants`. It may be missing only if the command is for the public
+    /// database, which no user owns.
     @inline(__always)
     private func owner(of command: JSONValue, in scope: DatabaseScope) throws(ModelError) -> JSONValue? {
         guard let owner = command[.owner] else {

@@ -10,7 +10,7 @@ struct CommandCheck {
     /// What ingest needs to know about a valid command.
     struct ValidCommand {
         let type: CommandType
-        /// Empty for every command except `subscription.save`.
+        /// Warnings about the query of a `subscription.save`. Other commands have no warnings.
         var warnings: [SavedSubscription.Warning] = []
         /// The array of participants, if a record command has one.
         var participants: JSONValue?

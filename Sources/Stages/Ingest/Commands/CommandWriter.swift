@@ -3,6 +3,7 @@ import Events
 import JSON
 
 /// Writes accepted commands: the producer's bytes without `time`, `change` and `participants`, then ingest's additions.
+/// ``OperationWriter`` writes the events of a `records.modify`.
 enum CommandWriter {
     @inline(__always)
     static func write(_ command: JSONValue, into buffer: inout ByteBuffer) {

@@ -4,7 +4,7 @@ import JSON
 import PipelineKit
 
 /// Checks the push in a `push.redrive` and the push's position. The push must have the form that the payload stage
-/// writes, because deliver sends the push to the device unchanged.
+/// writes, because deliver sends the push's payload and headers unchanged and only adds headers.
 struct RedriveCheck {
     let command: JSONValue
 

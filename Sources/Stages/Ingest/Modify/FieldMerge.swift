@@ -5,7 +5,8 @@ import JSON
 struct FieldMerge {
     /// The operation's fields.
     let given: JSONValue?
-    /// The record whose other fields keep their values; nil if the operation replaces all fields.
+    /// The existing record, whose other fields keep their values. Nil if the operation replaces all fields, or if the
+    /// record is new.
     let known: RecordContents?
 
     /// Writes the known fields in their order, with the operation's values where the operation names them. Then writes
@@ -20,7 +21,7 @@ struct FieldMerge {
         }
     }
 
-    /// Writes the known fields. Removes each replacement that it writes from `replacements`.
+    /// Writes each known field or its replacement. Removes the replacements of known fields from `replacements`.
     private static func write(
         _ known: UnsafeRawBufferPointer, replacedBy replacements: inout [[UInt8]: JSONValue],
         into buffer: inout ByteBuffer

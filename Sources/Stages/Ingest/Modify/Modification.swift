@@ -21,7 +21,7 @@ struct Modification {
     private(set) var changes: [Change] = []
     /// The index in ``changes`` of each record.
     private var indexes: [[UInt8]: Int] = [:]
-    private var bytes = 0
+    private var eventBytes = 0
 
     init(_ command: JSONValue, _ reader: RecordReader) { (self.command, self.reader) = (command, reader) }
 
@@ -74,9 +74,9 @@ struct Modification {
         let start = out.lines.count
         var recordBytes = 0
         out.append { recordBytes = writer.write(into: &$0) }
-        bytes += out.lines.count - start
+        eventBytes += out.lines.count - start
         guard recordBytes <= CloudKitLimits.recordBytesMax else { throw Modification.tooLarge(recordBytes) }
-        guard bytes <= CloudKitLimits.modifiedBytesMax else { throw Modification.tooMuch }
+        guard eventBytes <= CloudKitLimits.modifiedBytesMax else { throw Modification.tooMuch }
     }
 }
 

@@ -38,7 +38,9 @@ struct OperationWriter {
         }
     }
 
-    /// Writes the record without its change tag.
+    /// Writes the record without its change tag, and for a delete also without fields.
+    ///
+    /// - Returns: The size of the record in bytes.
     private func writeRecord(into buffer: inout ByteBuffer) -> Int {
         buffer.append(member: .record)
         let start = buffer.count

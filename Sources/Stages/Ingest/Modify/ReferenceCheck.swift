@@ -2,13 +2,14 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Checks the references with the action `VALIDATE` in a record's fields.
+/// Checks the references with the action `VALIDATE` in a record's fields. Does not look into fields without a type.
 ///
 /// The target of such a reference must exist in the reference's zone. If the reference names no zone, the target must
 /// exist in the record's own zone.
 struct ReferenceCheck {
+    /// A record dictionary that ``OperationCheck`` has accepted.
     let record: JSONValue
-    /// Whether a record with a zone and name exists in the database.
+    /// Whether the database has a record with a zone and name after the operations so far.
     let exists: (_ zone: JSONValue?, _ name: JSONValue?) -> Bool
 
     /// - Throws: `reference.missing`. The error's path is relative to the record.

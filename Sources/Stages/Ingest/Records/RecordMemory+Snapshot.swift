@@ -1,8 +1,8 @@
 import PipelineKit
 
 extension RecordMemory {
-    /// Writes the records that still exist, in the order of their fingerprints. This order does not depend on earlier
-    /// events.
+    /// Writes all zones, then the records that still exist. The records are in the order of their fingerprints, so the
+    /// order in which they were saved does not matter.
     func write(into snapshot: inout SnapshotWriter) {
         zones.write(into: &snapshot)
         snapshot.reserve(table.count * MemoryLayout<RecordEntry>.size + RecordTable.partCount * 10)
@@ -38,7 +38,8 @@ extension RecordMemory {
     /// The records that still exist, in the order of their fingerprints.
     var entries: some Sequence<RecordEntry> { table.parts.lazy.flatMap { $0.entries }.filter(zones.isLive) }
 
-    /// The sequence of the oldest event that has the fields of a record that still exists; nil if no record exists.
+    /// The smallest ``RecordEntry/sequence`` of the records that still exist; nil if no record exists. Ingest does not
+    /// need the fields in earlier events.
     var firstNeeded: UInt64? { entries.lazy.map(\.sequence).min() }
 }
 

@@ -31,7 +31,7 @@ struct RecordTable {
 
     /// Writes an entry to its place.
     ///
-    /// - Parameter zones: Tells which entries belong to deleted zones. A part drops these entries before it grows.
+    /// - Parameter zones: Tells which records were deleted with their zone. A part drops their entries before it grows.
     @inline(__always)
     mutating func set(_ entry: RecordEntry, at place: Place, _ zones: ZoneMemory) {
         if place.entry == nil {
@@ -135,7 +135,8 @@ struct RecordTablePart {
 
     // MARK: Growth
 
-    /// Drops the entries of deleted zones. If that does not make enough room, adds a quarter of the slots.
+    /// Drops the entries of records that were deleted with their zone. If that does not make enough room, enlarges the
+    /// part by about a quarter.
     private mutating func grow(_ zones: ZoneMemory) {
         let needed = slots.filter { !$0.isEmpty && zones.isLive($0) }
         let isEnough = needed.count < count && needed.count * 8 < homes * 6

@@ -8,7 +8,7 @@ struct ZoneMemory {
         var exists = false
         /// The sequence of the zone's last delete; 0 if the zone was never deleted. Records that were saved before this
         /// delete no longer exist.
-        var deleted: UInt64 = 0
+        var deletedAt: UInt64 = 0
     }
 
     /// The zones in the order in which events first named them. Zone `n` is at index `n - 1`.
@@ -35,7 +35,7 @@ struct ZoneMemory {
 
     mutating func delete(_ number: UInt32, at sequence: UInt64) {
         guard number != ZoneMemory.defaultZone else { return }
-        (zones[Int(number) - 1].exists, zones[Int(number) - 1].deleted) = (false, sequence)
+        (zones[Int(number) - 1].exists, zones[Int(number) - 1].deletedAt) = (false, sequence)
     }
 
     func exists(_ fingerprint: NameFingerprint) -> Bool {
@@ -45,7 +45,7 @@ struct ZoneMemory {
     /// Whether a record still exists. False if the record was deleted with its zone.
     @inline(__always)
     func isLive(_ entry: RecordEntry) -> Bool {
-        entry.zone == ZoneMemory.defaultZone || entry.sequence > zones[Int(entry.zone) - 1].deleted
+        entry.zone == ZoneMemory.defaultZone || entry.sequence > zones[Int(entry.zone) - 1].deletedAt
     }
 }
 
@@ -55,7 +55,7 @@ extension ZoneMemory {
             snapshot.write(zone.fingerprint.high)
             snapshot.write(zone.fingerprint.low)
             snapshot.write(zone.exists)
-            snapshot.write(zone.deleted)
+            snapshot.write(zone.deletedAt)
         }
     }
 
@@ -65,9 +65,10 @@ extension ZoneMemory {
         numbers.reserveCapacity(count)
         for _ in 0..<count {
             let fingerprint = NameFingerprint(high: try snapshot.number(), low: try snapshot.number())
-            let zone = Zone(fingerprint: fingerprint, exists: try snapshot.flag(), deleted: try snapshot.number())
+            let zone = Zone(fingerprint: fingerprint, exists: try snapshot.flag(), deletedAt: try snapshot.number())
             zones.append(zone)
-            guard zone.exists || zone.deleted > 0, numbers.updateValue(UInt32(zones.count), forKey: fingerprint) == nil
+            guard zone.exists || zone.deletedAt > 0,
+                numbers.updateValue(UInt32(zones.count), forKey: fingerprint) == nil
             else {
                 throw snapshot.error("a zone appears twice, or neither exists nor was deleted")
             }

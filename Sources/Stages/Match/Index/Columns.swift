@@ -11,7 +11,7 @@ enum Aspect: UInt8, CaseIterable {
     case folded
     /// The ``OrderedKey`` of a number.
     case number
-    /// The ``OrderedKey`` of a string: exact for `start`, regardless of case for `foldedStart`.
+    /// The ``OrderedKey`` of a string. For `foldedStart`, the string is first put into lower case.
     case start, foldedStart
     /// Like `number`, `start` and `foldedStart`, but for the first element of a list.
     case firstNumber, firstStart, firstFoldedStart
@@ -45,7 +45,8 @@ final class Columns {
         fileprivate(set) var aspects: UInt16 = 0
         fileprivate var numbers = SIMD16<UInt8>(repeating: 0)
 
-        /// Whether one of the columns is for the first element of a list. A test of all elements needs such a column.
+        /// Whether one of the columns is for the first element of a list. The index uses such a column
+        /// if all elements of the list must be in a range or begin with a prefix.
         @inline(__always)
         var needsFirstElement: Bool { aspects & 7 << Aspect.firstNumber.rawValue != 0 }
 
@@ -65,7 +66,7 @@ final class Columns {
     @exclusivity(unchecked) private var hasSystemFields = false
     /// The aspect of each column. The first column is `recordType`.
     private var aspects: [Aspect] = [.value]
-    /// For each column, the number of clauses that compare it with a value. Clauses of deleted subscriptions still
+    /// For each column, the number of clauses that require given values in it. Clauses of deleted subscriptions still
     /// count.
     private var uses = [0]
     /// For each column, the least and the greatest bound that clauses compare it with. Only columns whose aspect is a

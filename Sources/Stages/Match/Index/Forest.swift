@@ -11,6 +11,7 @@ struct Forest {
         /// set.
         let parent: UInt32
         let value: UInt32
+        /// For a root of the index, the raw value of a ``SubscriptionIndex/RootKind`` instead of a column.
         let column: Columns.Number
         /// A second value, for roots only: in the index, the number of a zone's name.
         var second: UInt32 = 0
@@ -56,7 +57,7 @@ struct Forest {
             get { Int(bits[4] >> 8) }
             set { bits[4] = bits[4] & 0xFF | UInt32(newValue) << 8 }
         }
-        /// The columns of all children that the list has had: a bit for each column number modulo 32.
+        /// The columns of all child lists that the list has had: a bit for each column number modulo 32.
         @inline(__always)
         var valueColumns: UInt32 {
             get { bits[5] }
@@ -79,7 +80,7 @@ struct Forest {
     /// The number of lists.
     var count: Int { table.count }
 
-    mutating func reserveCapacity(_ count: Int) { units.reserveCapacity(count * 5 / 2) }
+    mutating func reserveCapacity(forEntries count: Int) { units.reserveCapacity(count * 5 / 2) }
 
     @inline(__always)
     static func bit(_ column: Columns.Number) -> UInt32 { 1 << (UInt32(column) & 31) }

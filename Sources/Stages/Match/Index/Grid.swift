@@ -6,7 +6,8 @@ import Predicates
 enum Grid {
     static let levelMax = 16
 
-    /// At most four cells that together contain the circle, on the finest level on which four cells are enough.
+    /// At most four cells that together contain the circle, on the finest level whose cells are at least as high and as
+    /// wide as the circle.
     ///
     /// A circle that contains a pole, or whose radius is at least a quarter of the Earth's circumference, gets the only
     /// cell of level 0.

@@ -23,7 +23,7 @@ struct Intervals {
 
     /// Where an entry is: whether its interval is stored mirrored, and the start of the interval as it is stored.
     struct Start {
-        let key: UInt32
+        let low: UInt32
         let isMirrored: Bool
     }
 
@@ -38,23 +38,23 @@ struct Intervals {
 
 /// All intervals of an index.
 ///
-/// A lane has sixteen intervals, which are compared in one step. A block has one lane or four.
+/// A vector has sixteen intervals, which are compared in one step. A block has one vector or four.
 struct IntervalStore {
     /// Up to 64 intervals, in no particular order.
     fileprivate struct Block {
-        /// The first lane.
-        var lane: Int32
+        /// The first vector.
+        var vector: Int32
         var count: Int32 = 0
-        /// A lower bound of the keys in the block. Earlier blocks have no greater keys.
+        /// A lower bound of the sort keys in the block, and an upper bound of the sort keys in all earlier blocks.
         var first: UInt64 = .max
         /// An upper bound of the ends of the intervals in the block.
         var end: UInt32 = 0
-        /// The number of lanes.
-        var lanes: Int32 = 1
+        /// The number of vectors.
+        var vectors: Int32 = 1
     }
 
-    fileprivate static let laneSize = 16
-    private static let lanesMax: Int32 = 4
+    fileprivate static let vectorSize = 16
+    private static let vectorsMax: Int32 = 4
 
     private let blocks = Slab<Block>()
     private var freeBlocks = FreeRanges()
@@ -63,7 +63,7 @@ struct IntervalStore {
     /// The bits of the columns that the tests of the entries compare.
     private let neededColumns = Slab<SIMD16<Int32>>()
     private let entries = Slab<SIMD8<UInt32>>()
-    private var freeLanes = FreeRanges()
+    private var freeVectors = FreeRanges()
     private var pool = Pool<Intervals>()
     /// The numbers of the ``Intervals`` in `pool`, hashed by the ID of their list and their column.
     private var numbers = HashedNumbers()
@@ -106,11 +106,12 @@ extension IntervalStore.View {
         }
     }
 
-    /// Calls `body` with each entry whose interval contains the number and whose tests compare only present columns.
+    /// Calls `body` with the entries whose interval contains the number. Leaves out an entry if one of its tests
+    /// compares a column whose bit is not in `present`, because that test would fail.
     ///
     /// - Parameters:
     ///   - intervals: The number of an ``Intervals``, from ``find(_:_:)``.
-    ///   - present: The bits of the columns that have a number.
+    ///   - present: The ``Forest/bit(_:)`` of each column that has a number.
     @inline(__always)
     func forEach(of intervals: Int32, at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
         unsafe forEach(of: pool[Int(intervals)].plain, at: number, present, body)
@@ -129,21 +130,21 @@ extension IntervalStore.View {
 
     @inline(__always)
     private func visit(_ block: IntervalStore.Block, _ number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
-        let end = Int(block.lane) + Int(block.count + 15) / IntervalStore.laneSize
-        for lane in Int(block.lane)..<end {
+        let end = Int(block.vector) + Int(block.count + 15) / IntervalStore.vectorSize
+        for vector in Int(block.vector)..<end {
             var left = unsafe inside_of_16(
-                IntervalStore.View.numbers(lows + lane), IntervalStore.View.numbers(highs + lane),
-                IntervalStore.View.numbers(neededColumns + lane), IntervalStore.signed(number), ~present)
+                IntervalStore.View.scalars(lows + vector), IntervalStore.View.scalars(highs + vector),
+                IntervalStore.View.scalars(neededColumns + vector), IntervalStore.signed(number), ~present)
             while left != 0 {
-                unsafe body(EntryView(entries + (lane * IntervalStore.laneSize + left.trailingZeroBitCount)))
+                unsafe body(EntryView(entries + (vector * IntervalStore.vectorSize + left.trailingZeroBitCount)))
                 left &= left - 1
             }
         }
     }
 
     @inline(__always)
-    private static func numbers(_ lane: UnsafePointer<SIMD16<Int32>>) -> UnsafePointer<Int32> {
-        unsafe UnsafeRawPointer(lane).assumingMemoryBound(to: Int32.self)
+    private static func scalars(_ vector: UnsafePointer<SIMD16<Int32>>) -> UnsafePointer<Int32> {
+        unsafe UnsafeRawPointer(vector).assumingMemoryBound(to: Int32.self)
     }
 }
 
@@ -164,16 +165,16 @@ extension IntervalStore {
         defer { pool[number] = intervals }
         if low <= OrderedKey.min {
             add(entry, low: ~high, high: .max, to: &intervals.mirrored)
-            return Intervals.Start(key: ~high, isMirrored: true)
+            return Intervals.Start(low: ~high, isMirrored: true)
         }
         add(entry, low: low, high: high, to: &intervals.plain)
-        return Intervals.Start(key: low, isMirrored: false)
+        return Intervals.Start(low: low, isMirrored: false)
     }
 
     /// - Returns: The ID of the list if the removed interval was its last interval of the column; otherwise nil.
     mutating func remove(_ slot: Int32, startingAt start: Intervals.Start, from number: Int32) -> UInt32? {
         var intervals = pool[number]
-        let key = IntervalStore.key(start.key, slot)
+        let key = IntervalStore.key(start.low, slot)
         if start.isMirrored { remove(key, from: &intervals.mirrored) } else { remove(key, from: &intervals.plain) }
         pool[number] = intervals
         guard intervals.isEmpty else { return nil }
@@ -224,7 +225,7 @@ extension IntervalStore {
     }
 
     private func positions(of block: Block) -> Range<Int> {
-        let start = Int(block.lane) * IntervalStore.laneSize
+        let start = Int(block.vector) * IntervalStore.vectorSize
         return start..<(start + Int(block.count))
     }
 
@@ -233,18 +234,18 @@ extension IntervalStore {
     }
 
     private func low(at position: Int) -> UInt32 {
-        IntervalStore.unsigned(lows[position / IntervalStore.laneSize][position % IntervalStore.laneSize])
+        IntervalStore.unsigned(lows[position / IntervalStore.vectorSize][position % IntervalStore.vectorSize])
     }
 
     private func high(at position: Int) -> UInt32 {
-        IntervalStore.unsigned(highs[position / IntervalStore.laneSize][position % IntervalStore.laneSize])
+        IntervalStore.unsigned(highs[position / IntervalStore.vectorSize][position % IntervalStore.vectorSize])
     }
 
     private func put(_ position: Int, _ entry: SIMD8<UInt32>, _ low: UInt32, _ high: UInt32) {
-        let (lane, index) = (position / IntervalStore.laneSize, position % IntervalStore.laneSize)
-        lows[lane][index] = IntervalStore.signed(low)
-        highs[lane][index] = IntervalStore.signed(high)
-        neededColumns[lane][index] = Int32(bitPattern: Entry(bits: entry).columnBits)
+        let (vector, index) = (position / IntervalStore.vectorSize, position % IntervalStore.vectorSize)
+        lows[vector][index] = IntervalStore.signed(low)
+        highs[vector][index] = IntervalStore.signed(high)
+        neededColumns[vector][index] = Int32(bitPattern: Entry(bits: entry).columnBits)
         entries[position] = entry
     }
 
@@ -274,9 +275,9 @@ extension IntervalStore {
     /// - Returns: Whether the block is full and cannot be enlarged.
     private mutating func needsSplitAfterEnlarging(_ index: Int, of run: Intervals.Run) -> Bool {
         let before = block(index, of: run)
-        guard before.count == before.lanes * Int32(IntervalStore.laneSize) else { return false }
-        guard before.lanes < IntervalStore.lanesMax else { return true }
-        var after = newBlock(lanes: IntervalStore.lanesMax)
+        guard before.count == before.vectors * Int32(IntervalStore.vectorSize) else { return false }
+        guard before.vectors < IntervalStore.vectorsMax else { return true }
+        var after = newBlock(vectors: IntervalStore.vectorsMax)
         move(all(of: before), to: &after)
         free(before)
         blocks[Int(run.start) + index] = after
@@ -288,8 +289,8 @@ extension IntervalStore {
         let before = block(index, of: run)
         let all = all(of: before).sorted { $0.key < $1.key }
         for position in positions(of: before) { put(position, SIMD8(repeating: 0), .max, 0) }
-        insert(at: index + 1, of: &run, lanes: IntervalStore.lanesMax)
-        var first = Block(lane: before.lane, lanes: before.lanes)
+        insert(at: index + 1, of: &run, vectors: IntervalStore.vectorsMax)
+        var first = Block(vector: before.vector, vectors: before.vectors)
         move(all.prefix(all.count / 2), to: &first)
         blocks[Int(run.start) + index] = first
         unsafe move(all.dropFirst(all.count / 2), to: &blocks.base[Int(run.start) + index + 1])
@@ -312,8 +313,8 @@ extension IntervalStore {
         }
     }
 
-    private mutating func insert(at index: Int, of run: inout Intervals.Run, lanes: Int32 = 1) {
-        let block = newBlock(lanes: lanes)
+    private mutating func insert(at index: Int, of run: inout Intervals.Run, vectors: Int32 = 1) {
+        let block = newBlock(vectors: vectors)
         makeRoom(in: &run)
         for target in stride(from: Int(run.start + run.count), to: Int(run.start) + index, by: -1) {
             blocks[target] = blocks[target - 1]
@@ -332,7 +333,7 @@ extension IntervalStore {
         guard run.sizeClass < 0 || run.count == 1 << run.sizeClass else { return }
         let size = 1 << (run.sizeClass + 1)
         let start = unsafe freeBlocks.take(Int(run.sizeClass + 1)) ?? Int32(blocks.count)
-        if unsafe Int(start) == blocks.count { blocks.append(repeating: Block(lane: 0), size) }
+        if unsafe Int(start) == blocks.count { blocks.append(repeating: Block(vector: 0), size) }
         for index in 0..<Int(run.count) { blocks[Int(start) + index] = blocks[Int(run.start) + index] }
         free(run)
         (run.start, run.sizeClass) = (start, run.sizeClass + 1)
@@ -342,19 +343,19 @@ extension IntervalStore {
         if run.sizeClass >= 0 { freeBlocks.free(run.start, Int(run.sizeClass)) }
     }
 
-    private mutating func newBlock(lanes: Int32) -> Block {
-        let lane = unsafe freeLanes.take(Int(lanes)) ?? Int32(lows.count)
-        if unsafe Int(lane) == lows.count {
-            lows.append(repeating: SIMD16(repeating: .max), Int(lanes))
-            highs.append(repeating: SIMD16(repeating: .min), Int(lanes))
-            neededColumns.append(repeating: SIMD16(repeating: 0), Int(lanes))
-            entries.append(repeating: SIMD8(repeating: 0), Int(lanes) * IntervalStore.laneSize)
+    private mutating func newBlock(vectors: Int32) -> Block {
+        let vector = unsafe freeVectors.take(Int(vectors)) ?? Int32(lows.count)
+        if unsafe Int(vector) == lows.count {
+            lows.append(repeating: SIMD16(repeating: .max), Int(vectors))
+            highs.append(repeating: SIMD16(repeating: .min), Int(vectors))
+            neededColumns.append(repeating: SIMD16(repeating: 0), Int(vectors))
+            entries.append(repeating: SIMD8(repeating: 0), Int(vectors) * IntervalStore.vectorSize)
         }
-        return Block(lane: lane, lanes: lanes)
+        return Block(vector: vector, vectors: vectors)
     }
 
     private mutating func free(_ block: Block) {
         for position in positions(of: block) { put(position, SIMD8(repeating: 0), .max, 0) }
-        freeLanes.free(block.lane, Int(block.lanes))
+        freeVectors.free(block.vector, Int(block.vectors))
     }
 }

@@ -6,7 +6,7 @@ import PipelineKit
 struct NotificationInfos {
     struct Info {
         let text: [UInt8]
-        /// The fields that each match copies from the record, in the order in which the match lists the copies.
+        /// The fields that a match copies from the record, in the order in which the match lists the copies.
         let copied: [CopiedField]
         fileprivate let hash: Int
         fileprivate var uses: Int
@@ -16,9 +16,9 @@ struct NotificationInfos {
         let name: [UInt8]
         /// The key as JSON, for example `"title":`.
         let key: [UInt8]
-        /// Whether a match copies the field from a deleted record: true for localization arguments, false for desired
-        /// keys.
-        let isForDeletes: Bool
+        /// Whether a match also copies the field from a deleted record: true for localization arguments, false for
+        /// fields that are only desired keys.
+        let isAlsoForDeletes: Bool
     }
 
     static let none: Int32 = -1

@@ -92,7 +92,7 @@ enum PackedText {
 
         private let bytes: [UInt8]
         private let spans: [Span]
-        /// For each hash, the index in `spans` of its first phrase.
+        /// For each hash, the index in `spans` at which its phrases start. The last element is the number of spans.
         private let starts: [Int]
 
         private init() {
@@ -136,9 +136,9 @@ enum PackedText {
 
     /// At most 123 phrases of at least four bytes. A new version may change them, because packed texts are only in
     /// memory.
-    private static let phrases = usersPhrases + identifierPhrases + otherPhrases
+    private static let phrases = userPhrases + identifierPhrases + otherPhrases
 
-    private static let usersPhrases: [String] = [
+    private static let userPhrases: [String] = [
         ",\"environment\":\"production\",\"database\":\"public\"",
         ",\"environment\":\"production\",\"database\":\"private\"",
         ",\"environment\":\"development\",\"database\":\"public\"",

@@ -4,10 +4,10 @@ import Predicates
 
 /// The numbers that the record of the current change has in the ``Columns`` of its record type. Empty between changes.
 struct RecordColumns {
-    /// The number in each column: 0 for an empty column or an unknown value. For a column with several numbers, the
-    /// count of these numbers.
+    /// The number in each column: 0 for an empty column or an unknown value. For a column whose aspect is
+    /// ``Aspect/isMany``, the count of its numbers.
     private let numbers = Slab<UInt32>(repeating: 0, count: Columns.countMax)
-    /// For a column with several numbers: their start in `many`.
+    /// For a column whose aspect is ``Aspect/isMany``: the start of its numbers in `many`.
     private let starts = Slab<UInt32>(repeating: 0, count: Columns.countMax)
     private let kinds = Slab<UInt8>(repeating: 0, count: Columns.countMax)
     private let many = Slab<UInt32>()
@@ -15,10 +15,10 @@ struct RecordColumns {
     private let present = Slab<Columns.Number>()
     /// The ``Forest/bit(_:)`` of each present column.
     private(set) var presentBits: UInt32 = 0
-    /// Whether a field contains bytes. Tests cannot distinguish bytes from strings, so the predicates must decide.
+    /// Whether a loaded field contains bytes. Tests cannot distinguish bytes from strings, so predicates must decide.
     private(set) var hasBytes = false
 
-    /// The kind of a column with several numbers.
+    /// The kind of a column whose aspect is ``Aspect/isMany``.
     private static let manyKind = UInt8.max
 
     mutating func clear() {
@@ -287,7 +287,7 @@ extension RecordColumns {
         }
     }
 
-    /// Loads all words of the record's string fields.
+    /// Loads the words of all fields that may contain words (``Clause/isText(_:)``).
     private mutating func load(wordsOf fields: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
         setMany(field[.word]) { many in
             for (_, field) in fields.members where Clause.isText(field[.type]) {

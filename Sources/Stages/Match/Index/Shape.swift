@@ -24,7 +24,7 @@ struct Shape {
     private(set) var tests: [Test] = []
     private(set) var covers: [Cover] = []
     private(set) var keys: [Key] = []
-    /// Whether the predicate is true for every record that passes all tests.
+    /// Whether the tests check everything: the predicate, and the zone's owner if the subscription names an owner.
     private(set) var isCertain = true
     /// Whether the predicate is false for every record.
     private(set) var isNever = false
@@ -33,8 +33,8 @@ struct Shape {
     private(set) var isUnindexed = false
 
     /// Once there are this many covers, further clauses add no covers and no tests, so the predicate itself must be
-    /// evaluated.
-    private static let countMax = 32
+    /// evaluated. The last clause that is read may add several covers, so there can be more covers than this.
+    private static let enoughCovers = 32
 
     /// The likelihood that a field has a value.
     private static let presence = 0.9
@@ -68,7 +68,7 @@ struct Shape {
     /// Adds a test that belongs to no clause.
     mutating func append(_ test: Test) { tests.append(test) }
 
-    /// Records that the predicate has a condition without a test.
+    /// Records that the subscription has a condition that no test checks, such as the owner of a zone.
     mutating func setUncertain() { isCertain = false }
 
     mutating func clear() {
@@ -86,14 +86,14 @@ extension Shape {
     ) {
         if predicate.isNever { isNever = true }
         for clause in predicate.clauses {
-            guard covers.count < Shape.countMax else {
+            guard covers.count < Shape.enoughCovers else {
                 isCertain = false
                 break
             }
             add(ClauseReading(clause, names.intern(clause.subject), columns, values), columns, values)
         }
         if !predicate.alternatives.isEmpty { isCertain = false }
-        for alternative in predicate.alternatives where covers.count < Shape.countMax {
+        for alternative in predicate.alternatives where covers.count < Shape.enoughCovers {
             add(alternative, columns, values, &names)
         }
         isUnindexed =

@@ -28,8 +28,8 @@ extension SubscriptionIndex {
         if found.count > 1 { sort(&found) }
     }
 
-    /// The number in ``homes`` of the change's environment and database; nil if no subscription is in them. Caches the
-    /// environment of the previous change, because most changes come from the same environment.
+    /// The number in ``homes`` of the change's environment and database. Nil if the index never had a subscription
+    /// there. Caches the environment of the previous change, because most changes come from the same environment.
     @inline(__always)
     private mutating func home(_ change: borrowing Change) -> Int32? {
         if let last = lastEnvironment, last.isEnvironment(of: change) {
@@ -83,7 +83,8 @@ extension SubscriptionIndex {
         )
     }
 
-    /// Whether the predicate is true. Only called if the tests could not decide, or if the record contains bytes.
+    /// Whether the predicate is true, and the change's zone has the owner that the subscription names. Only called if
+    /// the tests could not decide, or if a compared field contains bytes.
     @inline(never)
     private mutating func predicateHolds(_ slot: Int32, for change: Change) -> Bool {
         predicates.predicate(of: slot) { store.withSubscription(slot) { PredicateCache.Predicate($0) } }
@@ -103,7 +104,7 @@ extension SubscriptionIndex {
     }
 }
 
-/// The container and environment of the last change whose environment has subscriptions.
+/// The container and environment of the last change whose environment has or had subscriptions.
 struct LastEnvironment {
     private let container: [UInt8]
     private let environment: [UInt8]
@@ -148,9 +149,12 @@ struct LastEnvironment {
         }
     }
 
-    /// Finds child lists before it visits them, so that the memory accesses of the searches overlap.
+    /// Visits the child lists and the intervals whose keys the record has.
+    ///
+    /// Finds the first child lists before it visits them, so that the memory accesses of the searches overlap. Visits
+    /// each further child list as soon as it is found.
     private func visitChildren(_ header: Forest.Header) {
-        unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenMax) { children in
+        unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenAtOnce) { children in
             var count = 0
             // swift-format-ignore
             for unsafe column in unsafe record.present where header.valueColumns & Forest.bit(column) != 0 {
@@ -172,7 +176,8 @@ struct LastEnvironment {
         }
     }
 
-    private static let childrenMax = 16
+    /// The number of child lists that are found before they are visited.
+    private static let childrenAtOnce = 16
 
     @inline(__always)
     private func find(
@@ -180,7 +185,7 @@ struct LastEnvironment {
         _ count: inout Int
     ) {
         guard let child = unsafe forest.find(Forest.Key(parent: id, value: value, column: column)) else { return }
-        if unsafe count == Walk.childrenMax { return unsafe visit(child) }
+        if unsafe count == Walk.childrenAtOnce { return unsafe visit(child) }
         unsafe children[count] = child
         count += 1
     }

@@ -94,8 +94,9 @@ extension SubscriptionIndex {
 // MARK: - Placing
 
 extension SubscriptionIndex {
-    /// Adds a subscription to a list. If the list is full and a cover is left, adds the subscription to the list's
-    /// children and intervals instead, under the keys of the cover that is least likely.
+    /// Adds a subscription to a list. If the list is full and the shape has an unused ``Shape/Cover``, adds the
+    /// subscription to the list's children and intervals instead, under the keys of the unused cover with the lowest
+    /// likelihood.
     ///
     /// - Parameters:
     ///   - covers: A bit for each cover that is not used yet.

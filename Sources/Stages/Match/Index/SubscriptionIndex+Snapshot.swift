@@ -58,7 +58,7 @@ extension SubscriptionIndex {
 
     private func writeState(_ subscription: Subscription, _ found: SavedSlot, into lines: inout ByteBuffer) {
         lines.append("{")
-        writeHead(found.slot, into: &lines)
+        writeIdentityAndType(found.slot, into: &lines)
         lines.append(.recordType, subscription.recordType)
         lines.append(",\"savedAt\":")
         lines.appendJSON(found.savedAt)
@@ -70,7 +70,7 @@ extension SubscriptionIndex {
     /// Writes the members of a match from `container` to `subscriptionType`. These members are the same in all matches
     /// of the subscription.
     @inline(__always)
-    func writeHead(_ slot: Int32, into buffer: inout ByteBuffer) {
+    func writeIdentityAndType(_ slot: Int32, into buffer: inout ByteBuffer) {
         let row = store[slot]
         unsafe store.heads[Int(row.head)].text.withUnsafeBytes { unsafe buffer.append($0) }
         buffer.append(member: .user)

@@ -5,10 +5,12 @@ import Predicates
 /// Keeps all saved subscriptions, and finds the subscriptions that watch a change.
 ///
 /// The subscriptions of one database (see ``scopes``), record type and zone share a root list. Once the list is full,
-/// further subscriptions go into child lists, under the keys that a record is least likely to have. A key is a value
-/// (for equality, elements, words and grid cells) or an interval (for ranges and prefixes). A full child list gets
-/// children of its own, under keys that are not used yet. The entry of a subscription in a list has up to three tests.
-/// If the tests cannot decide, the predicate is evaluated.
+/// further subscriptions go into its children, under the keys that a record is least likely to have. A key is a value
+/// (for equality, elements, words and grid cells) or an interval (for ranges and prefixes). The list has a child list
+/// for each value, and an ``IntervalStore`` keeps its intervals. A full child list gets children of its own, under keys
+/// that are not used yet. A subscription goes under all keys of a *cover*: every record that satisfies the predicate
+/// has at least one of them. The entry of a subscription has up to three tests. If the tests cannot decide, the
+/// predicate is evaluated.
 struct SubscriptionIndex {
     /// The slot of a saved subscription, and the sequence of its save. Comparison follows the order of the saves.
     struct SavedSlot: Comparable {
@@ -28,8 +30,8 @@ struct SubscriptionIndex {
         case zone, database
     }
 
-    /// The number of entries in a full list. A new entry then goes to the list's children, if its subscription has
-    /// unused keys.
+    /// A list with this many entries or more is full. A new entry then goes to the list's children, if its subscription
+    /// has unused keys.
     static let fullCount = 8
 
     /// Names of containers, environments, record types, zones and fields.
@@ -70,7 +72,7 @@ struct SubscriptionIndex {
 
     mutating func reserveCapacity(_ count: Int) {
         store.reserveCapacity(count)
-        forest.reserveCapacity(count)
+        forest.reserveCapacity(forEntries: count)
     }
 }
 

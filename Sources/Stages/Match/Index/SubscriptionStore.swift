@@ -18,8 +18,8 @@ struct SubscriptionStore {
         var text: TextStore.Position
         var subscriptionType: Subscription.SubscriptionType
         var firesOnce: Bool
-        /// Whether the index can use no part of the predicate. The predicate is then evaluated for every change of the
-        /// record type.
+        /// Whether the predicate has a condition, but the index can use no part of it. The subscription is then
+        /// evaluated for every change of its record type.
         var isUnindexed: Bool
     }
 
@@ -36,6 +36,7 @@ struct SubscriptionStore {
     /// A position in a list of the index, or in the intervals of a list.
     struct Placement: Equatable {
         private let list: UInt32
+        /// The entry's position in the list. For intervals, the ``Intervals/Start/key`` of the entry's interval.
         let position: UInt32
 
         private static let intervalsBit: UInt32 = 1 << 31
@@ -51,7 +52,7 @@ struct SubscriptionStore {
         init(intervals: Int32, _ start: Intervals.Start) {
             self.init(
                 list: UInt32(bitPattern: intervals) << 1 | Placement.intervalsBit | (start.isMirrored ? 1 : 0),
-                position: start.key)
+                position: start.low)
         }
 
         var listID: UInt32? { list & Placement.intervalsBit == 0 ? list : nil }
@@ -60,7 +61,7 @@ struct SubscriptionStore {
             guard list != .max, list & Placement.intervalsBit != 0 else { return nil }
             return (
                 Int32(bitPattern: (list & ~Placement.intervalsBit) >> 1),
-                Intervals.Start(key: position, isMirrored: list & 1 == 1)
+                Intervals.Start(low: position, isMirrored: list & 1 == 1)
             )
         }
     }

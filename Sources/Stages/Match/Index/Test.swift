@@ -1,6 +1,6 @@
 /// A comparison of a column with one or two numbers, as part of an ``Entry``.
 ///
-/// A test fails only for records for which its clause is false.
+/// If a record fails a test, the subscription does not watch the change of the record.
 struct Test {
     enum Operation: UInt32 {
         /// The number is from `low` to `high`.
@@ -53,7 +53,9 @@ struct Entry {
 
     init(bits: SIMD8<UInt32>) { self.bits = bits }
 
-    /// - Parameter isCertain: Whether the predicate is true for every record that passes the tests.
+    /// - Parameters:
+    ///   - tests: The entry has room for three tests and leaves out any others.
+    ///   - isCertain: ``Shape/isCertain`` of the subscription's shape.
     init(slot: Int32, firesOn: Reason, tests: some Collection<Test>, isCertain: Bool) {
         var bits = SIMD8<UInt32>(repeating: 0)
         let count = min(tests.count, Entry.testsMax)

@@ -7,8 +7,8 @@ struct TextStore {
     private var freeRanges = FreeRanges()
 
     private static let unitBytes = MemoryLayout<UInt64>.size
-    /// A text of at most this many units is in a class of its exact size. The classes for longer texts have this size
-    /// times a power of two.
+    /// A text of at most this many units is in a class of its exact size. Each class for longer texts has this many
+    /// units times a power of two.
     private static let exactUnitsMax = 128
 
     /// Whether a text of up to 128 MiB can be added. The store is limited because a position has only 32 bits.
@@ -41,7 +41,7 @@ struct TextStore {
         return unsafe Position(units.count - TextStore.units(sizeClass))
     }
 
-    /// The size class for a text of `bytes` bytes and its length of four bytes.
+    /// The size class for a text of `bytes` bytes. Four bytes more store the text's length.
     private static func sizeClass(_ bytes: Int) -> Int {
         let units = (bytes + 4 + unitBytes - 1) / unitBytes
         if units <= exactUnitsMax { return units - 1 }

@@ -163,7 +163,7 @@ extension ValueTable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The buffer's bytes, at most sixteen, followed by zeros.
+    /// The buffer's bytes, followed by zeros. The buffer must not have more than sixteen bytes.
     @inline(__always)
     fileprivate var sixteenBytes: (UInt64, UInt64) {
         if count >= 8 {

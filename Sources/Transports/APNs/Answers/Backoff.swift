@@ -2,7 +2,8 @@ import PipelineKit
 
 /// How long a push waits before its next attempt.
 struct Backoff: Sendable {
-    /// The wait after the first 5xx, before jitter.
+    /// The wait if the first attempt of a push gets a 5xx, before jitter. The wait doubles with each earlier attempt,
+    /// whatever its answer was, up to two hours.
     // Handling notification responses from APNs: "retry after 15 minutes".
     var serverError = Duration.seconds(15 * 60)
 

@@ -26,9 +26,10 @@ struct Treatment: Hashable, Sendable {
     }
 
     enum Wait: Hashable, Sendable {
-        /// No answer came, or no connection can help now: wait for about one second or longer.
+        /// The push had no answer or was not sent, or APNs gave another temporary answer: wait for about one second or
+        /// longer.
         case unanswered
-        /// The device gets too many pushes: only pushes to this device wait.
+        /// The device gets too many pushes: this push waits, but the other pushes of the app do not.
         case slowDevice
         /// APNs has an error of its own: wait for about ``Backoff/serverError`` (15 minutes by default) or longer.
         case serverError
@@ -43,7 +44,7 @@ struct Treatment: Hashable, Sendable {
         /// As `replace`, for all connections of the pool, because APNs rejects their credential.
         // Sending notification requests to APNs; Establishing a token-based connection to APNs: revoked.
         case renew
-        /// As `replace`. The next requests have a new token if the current token is at least 20 minutes old.
+        /// As `replace`. The pool also replaces the token, if ``SharedToken/replaceExpired(at:)`` allows it.
         case refreshToken
         /// As `replace`. The next requests have the current token. No token is made for 20 minutes, unless the current
         /// token is almost an hour old.

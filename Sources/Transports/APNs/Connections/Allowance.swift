@@ -1,6 +1,7 @@
 import Synchronization
 
-/// How many pushes a pool may have in flight now, besides its late pushes. Any thread may read the number.
+/// How many pushes a pool may have in flight now, besides its ``PoolState/late`` pushes. Any thread may read the
+/// number.
 final class Allowance: Sendable {
     private let value = Atomic(1)
     private let unresponsive = Atomic(false)

@@ -57,7 +57,7 @@ enum ConnectionFailure: String, Error, CaseIterable {
         }
     }
 
-    /// BoringSSL's errors differ only by their names.
+    /// Searches the error's text, because most of BoringSSL's errors can be told apart only by their text.
     private static func of(_ error: BoringSSLError) -> ConnectionFailure {
         guard case .sslError(let errors) = error, !errors.contains(.eofDuringHandshake) else { return .closed }
         let text = "\(errors)"

@@ -9,9 +9,9 @@ struct ConnectionHealth {
     }
 
     // Establishing a connection to APNs: clients may check the connection with PING.
-    /// How long the server may send nothing while requests are in flight, before it gets a PING.
+    /// How long the server may send nothing before it gets a PING, if requests are in flight now.
     static let silenceMax = TimeAmount.seconds(15)
-    /// How long the server may send nothing while no request is in flight, before it gets a PING.
+    /// How long the server may send nothing before it gets a PING, if no request is in flight now.
     static let idleMax = TimeAmount.minutes(55)
     /// How long the server may send nothing after a PING, before the connection counts as dead.
     static let answerWait = TimeAmount.seconds(10)

@@ -26,8 +26,7 @@ final class ConnectionPool {
     private static let tickInterval = TimeAmount.milliseconds(100)
 
     struct HeldPushes: Sendable {
-        /// Pushes that the pool reported as still in flight, and whose final answers the stage has not collected by
-        /// passing the pushes again.
+        /// Pushes that the pool reported as still in flight, and can still answer if the stage passes them again.
         var pushes: Set<Delivery.ID> = []
         /// The order keys of pushes that have not ended, see ``APNsPush/orderKey``.
         var orderKeys: Set<[UInt8]> = []
@@ -164,7 +163,7 @@ final class ConnectionPool {
 
     // MARK: Dialing
 
-    /// Looks up the host in DNS, as for every connection, and connects.
+    /// Connects to the server, or to the proxy if there is one. Each connection looks up the host in DNS again.
     private func dial(_ id: Int) {
         let connection = APNsConnection(self, id)
         connections[id] = connection
@@ -172,7 +171,7 @@ final class ConnectionPool {
         let plan = plan
         ClientBootstrap(group: loop)
             .resolver(surroundings.resolver(loop))
-            .connectTimeout(TimeAmount(surroundings.dialing.deadline))
+            .connectTimeout(TimeAmount(surroundings.dialing.timeout))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try Self.prepare(channel, plan) }

@@ -1,10 +1,10 @@
 import NIOCore
 import PipelineKit
 
-/// How long a connection may take to become ready, and how soon a failed one is retried.
+/// How long the opening of a connection may take, and how soon the next connection is opened after a failure.
 struct Dialing: Sendable {
     /// The longest time from the start of the attempt to the server's first SETTINGS.
-    var deadline = Duration.seconds(10)
+    var timeout = Duration.seconds(10)
     // Establishing a connection to APNs: keep connections, and do not open and close them fast.
     /// The wait after the first failure, before jitter. It doubles with each further failure, up to ``longestWait``.
     var firstWait = Duration.seconds(1)

@@ -10,6 +10,8 @@ import NIOCore
 /// | ``State/ready`` | as many as the server allows | replaced (``PoolState/replace(_:)``): draining |
 /// | ``State/draining`` | no new ones | no request is in flight any more: closed and removed |
 /// | ``State/ending`` | no new ones, because HTTP/2 was violated or a PING was not answered | socket closed: removed |
+///
+/// A connection may also be replaced before it is ready. It is then draining.
 struct PoolConnection {
     enum State { case dialing, greeting, proving, ready, draining, ending }
 
@@ -27,9 +29,10 @@ struct PoolConnection {
     /// How many more requests the stream numbers allow (RFC 9113, section 5.1.1).
     var numbersLeft = Int(HTTP2Session.lastStreamMax) / 2
     /// Whether the server gave an answer that is no reason to doubt the connection (``Treatment/Connection/keep``).
-    var isProven = false
-    var serverErrorsInARow = 0
-    /// Whether the connection was given up because the server refused a request too often.
+    var hasWorked = false
+    /// How many answers in a row were ``Treatment/Connection/suspect``.
+    var suspectAnswersInARow = 0
+    /// Whether the connection was given up because servers returned a push too often (``PoolState/returnsMax``).
     var isGivenUp = false
     var health: ConnectionHealth
     /// Why the connection ends, if the socket gives no reason.
@@ -54,7 +57,7 @@ struct PoolConnection {
     /// Whether the socket is connected, and the connection is not draining.
     var isConnected: Bool { state != .dialing && state != .draining }
 
-    /// Enters the next state after the socket is connected, and after SETTINGS have come.
+    /// Enters the next state. Called when the socket is connected, and again when SETTINGS have come.
     mutating func enterNextState() { state = missing != nil ? .greeting : isTrusted ? .ready : .proving }
 
     mutating func receiveSettings(streamsMax: Int) {

@@ -51,12 +51,12 @@ extension PoolPlan {
         let credential: String
     }
 
-    /// What a connection authenticates with.
+    /// What a connection authenticates with, and the certificates that it trusts.
     struct Credential: Equatable {
         let signingKey: PublicKey?
         let certificates: [NIOSSLCertificate]
         let privateKey: NIOSSLPrivateKey?
-        /// The contents of the PEM file with the certificates to trust instead of the system's.
+        /// The contents of the PEM file with the certificates to trust; nil if the system's are trusted.
         let trust: Data?
     }
 
@@ -68,18 +68,18 @@ extension PoolPlan {
     }
 }
 
-/// The clock, the randomness and the waits, which tests replace.
+/// The clock, the randomness, the waits and the DNS resolver. Tests replace them, and ``APNsProbe`` some of them.
 struct Surroundings: Sendable {
     var now: @Sendable () -> Instant
     /// A random number from 0 to 1.
     var jitter: @Sendable () -> Double
-    /// How long a pool waits for the answers to pushes that it took together, before it defers the others. This wait is
-    /// the window of these pushes.
+    /// How long a pool waits for the answers to pushes that it took together, before it defers those without an answer.
+    /// This wait is the window of these pushes.
     var windowLength: @Sendable () -> Duration = { .seconds(2) }
     var dialing = Dialing()
     /// Resolves host names; nil uses the system's resolver.
     var resolver: @Sendable (any EventLoop) -> (any Resolver & Sendable)? = { _ in nil }
-    /// Whether the first failed connection ends these waits, so that the failure is reported at once.
+    /// Whether a failed connection ends the windows of all pushes of its pool, so that the failure is reported at once.
     var failsFast = false
 
     var moment: PoolState.Moment { PoolState.Moment(now: .now(), wall: now(), jitter: jitter) }

@@ -111,8 +111,8 @@ extension APNsApp {
         }
     }
 
-    /// The error in the app's credential. Nil if the credential is valid, or if this process cannot read its
-    /// secret.
+    /// The error in the app's key, or in its certificate and the certificate's key. Nil if they can be parsed, or if
+    /// this process cannot read the secret. This method does not check that a certificate and its key belong together.
     func credentialError() -> TransportError? {
         guard credential.secret.isReadable else { return nil }
         do {

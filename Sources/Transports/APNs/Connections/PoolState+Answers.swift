@@ -6,7 +6,7 @@ extension PoolState {
     ///
     /// - Parameters:
     ///   - hasRead: Whether the server sent bytes.
-    ///   - isOver: Whether nothing more can be written to the connection.
+    ///   - isOver: Whether the session has ended: HTTP/2 was violated, or the connection is closed.
     mutating func received(_ events: [HTTP2Event], from id: Int, hasRead: Bool, isOver: Bool, at moment: Moment) {
         self.moment = moment
         if hasRead, let index = index(of: id) { connections[index].health.noteRead(at: moment.now) }
@@ -36,7 +36,7 @@ extension PoolState {
     private mutating func answered(_ tag: Int, _ head: ResponseHead, _ body: [UInt8], by id: Int) {
         guard requests[tag] != nil else { return }
         endFlight(tag)
-        (answers, timedOutInLastWindow, failure) = (answers + 1, false, nil)
+        (answerCount, timedOutInLastWindow, failure) = (answerCount + 1, false, nil)
         if head.status != 403, let index = index(of: id) { connections[index].trust() }
         if head.status == 200, head.retryAfter == nil, body.isEmpty {
             return accept(tag, head, by: id)
@@ -46,7 +46,7 @@ extension PoolState {
     }
 
     private mutating func accept(_ tag: Int, _ head: ResponseHead, by id: Int) {
-        noteProven(id)
+        noteWorking(id)
         pause = nil
         guard let request = requests[tag] else { return }
         if !appFailuresInARow.isEmpty { appFailuresInARow[request.push.kind.topic] = nil }
@@ -58,10 +58,10 @@ extension PoolState {
     }
 
     /// Notes that the connection works. Only an answer proves this, not an open socket.
-    private mutating func noteProven(_ id: Int) {
+    private mutating func noteWorking(_ id: Int) {
         dialFailures = 0
         guard let index = index(of: id) else { return }
-        (connections[index].isProven, connections[index].serverErrorsInARow) = (true, 0)
+        (connections[index].hasWorked, connections[index].suspectAnswersInARow) = (true, 0)
     }
 
     private mutating func apply(_ treatment: Treatment, _ answer: APNsAnswer, to tag: Int, by id: Int) {
@@ -83,7 +83,7 @@ extension PoolState {
 
     private mutating func apply(_ treatment: Treatment.Connection, to id: Int, _ cause: ReplacementCause) {
         switch treatment {
-        case .keep: noteProven(id)
+        case .keep: noteWorking(id)
         case .replace: replace(id, for: cause)
         case .keepToken:
             replace(id, for: cause)
@@ -97,8 +97,8 @@ extension PoolState {
             actions.append(.replaceExpiredToken)
         case .suspect:
             guard let index = index(of: id) else { return }
-            connections[index].serverErrorsInARow += 1
-            if connections[index].serverErrorsInARow >= Self.serverErrorsMax { replace(id, for: cause) }
+            connections[index].suspectAnswersInARow += 1
+            if connections[index].suspectAnswersInARow >= Self.suspectAnswersMax { replace(id, for: cause) }
         }
     }
 
@@ -187,7 +187,7 @@ extension PoolState {
         guard let index = index(of: id), !connections[index].isGivenUp else { return }
         connections[index].isGivenUp = true
         replace(id)
-        dialFailed("\(options.server.hostAndPort) keeps refusing requests")
+        connectionFailed("\(options.server.hostAndPort) keeps refusing requests")
     }
 
     /// Defers the push and all waiting pushes. Later pushes of the pool are also deferred, until this push is due again

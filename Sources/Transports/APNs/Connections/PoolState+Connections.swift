@@ -30,7 +30,7 @@ extension PoolState {
 
     /// Called when one step of opening a connection is done, such as the TLS handshake.
     ///
-    /// - Parameter missing: The failure to report if the step after it is not done in time.
+    /// - Parameter missing: The failure to report if the next step is not done in time.
     mutating func progressed(_ id: Int, missing: ConnectionFailure) {
         if let index = index(of: id), connections[index].missing != nil { connections[index].missing = missing }
     }
@@ -44,10 +44,11 @@ extension PoolState {
         guard let index = index(of: id) else { return }
         let connection = connections.remove(at: index)
         guard connection.state != .draining else { return }
-        dialFailed(reason ?? connection.endReason ?? options.server.words(for: ConnectionFailure.closed))
+        connectionFailed(reason ?? connection.endReason ?? options.server.words(for: ConnectionFailure.closed))
     }
 
-    mutating func dialFailed(_ reason: String) {
+    /// Counts a failed connection, and sets the time of the next attempt to open one.
+    mutating func connectionFailed(_ reason: String) {
         failure = reason
         dialFailures += 1
         nextDial = moment.now + options.dialing.wait(afterFailures: dialFailures, jitter: moment.jitter())
@@ -81,11 +82,11 @@ extension PoolState {
         actions.append(.close(id))
     }
 
-    /// Counts a replaced connection as failed if it was opened recently and is not proven. The pool then waits before
-    /// it opens the next one, because APNs may take connections that are opened and closed fast for an attack.
+    /// Counts a replaced connection as failed if it was opened recently and has never worked. The pool then waits
+    /// before it opens the next one, because APNs may treat quick opening and closing of connections as an attack.
     mutating func waitAfter(_ connection: PoolConnection, _ reason: String) {
         let wait = TimeAmount.nanoseconds(options.dialing.longestWait.nanoseconds)
-        if !connection.isProven, moment.now - connection.begun < wait { dialFailed(reason) }
+        if !connection.hasWorked, moment.now - connection.begun < wait { connectionFailed(reason) }
     }
 
     // MARK: Time
@@ -106,8 +107,8 @@ extension PoolState {
 
     private mutating func check(_ connection: PoolConnection) {
         guard let missing = connection.missing else { return checkHealth(connection.id) }
-        let deadline = TimeAmount.nanoseconds(options.dialing.deadline.nanoseconds)
-        guard connection.isConnected, moment.now - connection.begun > deadline else { return }
+        let timeout = TimeAmount.nanoseconds(options.dialing.timeout.nanoseconds)
+        guard connection.isConnected, moment.now - connection.begun > timeout else { return }
         actions.append(.close(connection.id))
         ended(connection.id, options.server.words(for: missing), at: moment)
     }
@@ -125,8 +126,8 @@ extension PoolState {
     static let lateAnswerAge = TimeAmount.minutes(60)
     /// A push that servers have returned this often is deferred instead of being put back into ``waiting``.
     static let returnsMax = 10
-    /// A connection with this many server errors in a row is replaced.
-    static let serverErrorsMax = 5
+    /// A connection with this many answers in a row that are ``Treatment/Connection/suspect`` is replaced.
+    static let suspectAnswersMax = 5
     /// An app with this many failures in a row that blame the app is stopped. See ``appFailuresInARow``.
     static let appFailuresMax = 10
     static let closed = "the transport was closed"

@@ -11,7 +11,7 @@ extension PoolState {
         var outstanding: Int
         /// The number of pushes that were reported as still in flight, and whose final answers must still be reported.
         var late = 0
-        /// The value of ``PoolState/answers`` when the batch began.
+        /// The value of ``PoolState/answerCount`` when the batch began.
         let answersBefore: Int
         /// Called with the answers.
         let answered: Answered
@@ -58,7 +58,7 @@ extension PoolState {
         _ count: Int, _ answered: @escaping Answered, _ windowLength: Duration
     ) -> (Int, Duration) {
         let isStuck = timedOutInLastWindow || (dialFailures > 0 && !connections.contains(where: \.isConnected))
-        let batch = Batch(outstanding: count, answersBefore: answers, answered: answered)
+        let batch = Batch(outstanding: count, answersBefore: answerCount, answered: answered)
         return (batches.insert(batch), isStuck ? .zero : windowLength)
     }
 
@@ -115,7 +115,7 @@ extension PoolState {
 
     private mutating func endWindow(of number: Int) {
         guard let batch = batches[number], batch.outstanding > 0 else { return }
-        if batch.answersBefore == answers { timedOutInLastWindow = true }
+        if batch.answersBefore == answerCount { timedOutInLastWindow = true }
         for tag in requests.indices where requests[tag]?.batch == number {
             guard let request = requests[tag], !request.isLate else { continue }
             if request.flight != nil || request.attempts > 0 {

@@ -9,15 +9,17 @@ import Time
 ///
 /// | State | What the pool does | What ends it |
 /// |---|---|---|
-/// | ``Activity/idle`` | has nothing to send | pushes come |
+/// | ``Activity/idle`` | has no usable connection, and nothing to send | pushes come |
 /// | ``Activity/dialing`` | opens connections; pushes wait | SETTINGS come; a connection fails: backing off |
 /// | ``Activity/backingOff`` | opens no connection; pushes wait | the wait is over: dialing |
-/// | ``Activity/proving`` | has one push in flight on each connection | an answer other than 403 |
-/// | ``Activity/ready`` | has as many pushes in flight as the servers allow | no ready connection is left |
+/// | ``Activity/proving`` | has at most one push in flight on each connection | an answer other than 403 |
+/// | ``Activity/ready`` | has at most as many pushes in flight as the servers allow | no ready connection is left |
 /// | ``Activity/paused`` | defers pushes: APNs counts too many tokens of the key | ``pause`` ends; an accepted push |
-/// | ``Activity/stopped`` | no dialing: GOAWAY rejected the credential | pushes; new credential, topic, proxy login |
+/// | ``Activity/stopped`` | no dialing: GOAWAY rejected the credential | pushes come |
 /// | ``Activity/retired`` | defers waiting pushes; pushes in flight finish | close |
-/// | ``Activity/closed`` | does nothing; all pushes were answered | |
+/// | ``Activity/closed`` | defers new pushes; all others were answered | |
+///
+/// Changed settings that need new connections also end `backingOff`, `paused` and `stopped`.
 ///
 /// A push waits (for an earlier push with its order key, or for room), is in flight on one connection, and is answered:
 /// once, or twice if it is still in flight when the window of its ``Batch`` ends. ``PoolConnection`` has the states of
@@ -25,7 +27,7 @@ import Time
 struct PoolState {
     enum Activity { case idle, dialing, backingOff, proving, ready, paused, stopped, retired, closed }
 
-    /// What the pool has to do, in this order.
+    /// A thing that ``ConnectionPool`` has to do.
     enum Action: Equatable {
         /// Open a connection; then call ``dialed(_:at:)`` or ``ended(_:_:at:)``.
         case dial(Int)
@@ -42,7 +44,7 @@ struct PoolState {
         case wait(batch: Int, until: NIODeadline)
         /// Cancel the `wait`.
         case cancelWait(batch: Int)
-        /// Replace the token if it is old enough: APNs called it expired.
+        /// Replace the token, if ``SharedToken/replaceExpired(at:)`` allows it: APNs called the token expired.
         case replaceExpiredToken
         /// Make no new token for a while: APNs counted too many.
         case keepToken
@@ -70,18 +72,23 @@ struct PoolState {
 
     var options: Options
     var moment: Moment
+    /// What ``ConnectionPool`` has to do next, in this order.
     var actions: [Action] = []
     /// The pushes without a final answer. The number of a push here is its tag.
     var requests = Slots<Request>()
     var batches = Slots<Batch>()
+    /// The tags of the pushes that wait for room on a connection. Pushes that wait for an earlier push are in
+    /// ``queues`` instead.
     var waiting = CircularBuffer<Int>()
     /// All connections. A connection moves to the end when its socket is connected, and again when it is replaced.
     var connections: [PoolConnection] = []
     var connectionsMade = 0
+    /// How many connections failed in a row: see ``connectionFailed(_:)``. The number is 0 again when a connection
+    /// works, or when changed settings renew the connections.
     var dialFailures = 0
     var nextDial: NIODeadline
     /// How often the server answered a request.
-    var answers = 0
+    var answerCount = 0
     /// Whether a window ended without any answer, and the server has not answered since.
     var timedOutInLastWindow = false
     /// How many pushes may be in flight besides the ``late`` pushes; at least 1.
@@ -89,10 +96,11 @@ struct PoolState {
     /// The newest failure: why a connection failed or received GOAWAY, or why a new token could not be made. Nil if a
     /// server has sent SETTINGS or an answer since then.
     var failure: String?
-    /// The reason in a GOAWAY that rejected the credential; nil again when pushes come.
+    /// The reason in a GOAWAY that rejected the credential; nil again when pushes come, or when changed settings renew
+    /// the connections.
     var stopped: APNsReason?
-    /// The time until which no push is sent, because APNs counts too many tokens of the key, and the answer that said
-    /// so.
+    /// The time until which new pushes are deferred, because APNs counts too many tokens of the key, and the answer
+    /// that said so.
     var pause: (until: Instant, answer: APNsAnswer)?
     /// Pushes that wait for an earlier push with the same order key, by this key. A key with only one push has an empty
     /// queue.
@@ -107,7 +115,8 @@ struct PoolState {
     /// later for the same cause do not change it.
     var replacedAt: [ReplacementCause: NIODeadline] = [:]
     var isClosed = false
-    /// Whether no app uses the pool any more. Only pushes in flight are still answered.
+    /// Whether no app uses the pool any more. The pool then sends nothing, but pushes in flight still get their
+    /// answers.
     var isRetired = false
 
     init(_ options: Options, at moment: Moment) {

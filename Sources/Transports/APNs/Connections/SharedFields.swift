@@ -14,7 +14,8 @@ struct SharedFields {
     private var last: (kind: APNsPush.Kind, index: Int)?
     /// The fields of each kind, without the authority and the token.
     private var own: [[SharedField]] = []
-    /// The results of ``current(_:at:)`` for each kind; nil if the token has changed since.
+    /// The result of ``current(_:at:)`` for each kind; nil until the first call for the kind, and again after a change
+    /// of the token.
     private var whole: [[SharedField]?] = []
     private var nextID = 1
     private var lastCheck = Instant.epoch
@@ -56,13 +57,14 @@ struct SharedFields {
         return fields
     }
 
-    /// Replaces a token that APNs called expired, if it is old enough.
+    /// Replaces a token that APNs called expired, if ``SharedToken/replaceExpired(at:)`` allows it.
     func replaceExpiredToken(at now: Instant) throws { try token?.replaceExpired(at: now) }
 
     /// Makes no new token for a while, because APNs counted too many tokens.
     func keepToken(at now: Instant) { token?.pauseReplacement(at: now) }
 
-    /// Looks for a new token once a second, and as soon as another pool has made one.
+    /// Adopts the key's current token. Asks ``SharedToken`` for it, which may make a new one. Asks again only after a
+    /// second, or at once if the token was replaced.
     private mutating func refreshToken(at now: Instant) throws {
         guard let token else { return }
         let newest = token.edition

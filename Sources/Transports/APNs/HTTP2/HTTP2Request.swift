@@ -1,7 +1,7 @@
 /// A request that is ready to be sent.
 ///
-/// Its own fields are already encoded. The fields that it shares with other requests are encoded for each connection's
-/// table.
+/// Its own fields are already encoded. The fields that it shares with other requests are encoded when it is sent,
+/// because their encoding depends on the connection's dynamic table (RFC 7541, section 2.3.2).
 struct HTTP2Request {
     /// `:authority` first, then the rest in any order. Requests share this array.
     var shared: [SharedField]
@@ -17,11 +17,12 @@ struct HTTP2Request {
 
 /// What happened on a connection.
 enum HTTP2Event {
-    /// The answer to the request with this tag is complete.
+    /// The server answered the request with this tag. The body may lack its end: because it is longer than
+    /// ``HTTP2Session/answerBytesMax``, or because the server reset the stream.
     case answer(tag: Int, ResponseHead, body: [UInt8])
     /// The server did not process the request and never will (RFC 9113, section 8.7).
     case refused(tag: Int)
-    /// The request ended without an answer. The server may have processed it.
+    /// The request ended without a complete and valid answer. The server may have processed it.
     case broken(tag: Int, HTTP2ErrorCode)
     /// The server sent SETTINGS.
     case settings(streamsMax: Int)

@@ -3,6 +3,7 @@ import NIOCore
 extension HTTP2Session {
     /// Opens a stream for a request. There must be ``room``.
     ///
+    /// - Parameter tag: The caller's number for the request. Each ``HTTP2Event`` of the request has this tag.
     /// - Returns: The stream's number.
     @discardableResult
     mutating func submit(_ request: HTTP2Request, tag: Int) -> UInt32 {

@@ -13,7 +13,8 @@ struct HTTP2Session {
     /// The largest possible stream number (RFC 9113, section 5.1.1).
     static let lastStreamMax: UInt32 = 0x7FFF_FFFF
 
-    /// How many streams the server allows; nil before its first SETTINGS.
+    /// How many streams may be open at the same time: the server's limit, or 1,000 if the server sets no limit. Nil
+    /// before the server's first SETTINGS.
     var streamsMax: Int?
     var streams = StreamTable()
     var events: [HTTP2Event] = []

@@ -7,7 +7,8 @@ struct StreamTable {
         /// The stream's number; 0 in a free place of the ring.
         var id: UInt32 = 0
         var tag = 0
-        /// How many bytes of the body the server still accepts; negative after the server has made the window smaller.
+        /// How many bytes of the body the server still accepts. May become negative when the server makes the window
+        /// smaller.
         var window = 0
         /// The final status; 0 before it is known.
         var status = 0

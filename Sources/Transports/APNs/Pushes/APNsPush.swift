@@ -18,10 +18,10 @@ final class APNsPush: Sendable {
     let fields: [UInt8]
     let pathEnd: Int
     let bodyRange: Range<Int>
-    /// Token and collapse ID. Pushes with the same key are sent one after the other. Nil if the push has no collapse ID
-    /// of its own.
+    /// Token and collapse ID. Pushes with the same key are sent one after the other. Nil if the delivery has no
+    /// collapse ID. A collapse ID that ``APNsPushReader/collapsesRepeats`` adds does not count.
     let orderKey: [UInt8]?
-    /// When APNs stops trying to deliver the push; nil in the cases of ``PushHeaders/expiresAt``.
+    /// When APNs stops trying to deliver the push; nil in the cases that ``PushHeaders/expiresAt`` names.
     let expiration: Instant?
 
     init(

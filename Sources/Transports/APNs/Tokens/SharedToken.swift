@@ -35,8 +35,8 @@ final class SharedToken: Sendable {
         }
     }
 
-    /// Replaces a token that APNs called expired with a newer token from the file. If the file has no newer token, a
-    /// new token is made, unless the expired token is young or replacement is paused.
+    /// Replaces the token, because APNs called it expired. First looks for a newer token in the file. If the file has
+    /// none, makes a new token, unless the old one is younger than 20 minutes or replacement is paused.
     func replaceExpired(at now: Instant) throws {
         try keeper.withLock { keeper in
             if adoptKept(&keeper) { return }
@@ -45,7 +45,7 @@ final class SharedToken: Sendable {
         }
     }
 
-    /// Makes no new token for a while, because APNs counted too many tokens.
+    /// For 20 minutes, replaces the token only when it is almost an hour old, because APNs counted too many tokens.
     func pauseReplacement(at now: Instant) { keeper.withLock { $0.pauseReplacement(at: now) } }
 
     /// Adopts a newer token from the file. Another process, such as `belfry doctor apns`, may have made it.

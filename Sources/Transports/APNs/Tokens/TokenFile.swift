@@ -8,7 +8,8 @@ struct TokenFile {
 
     init(_ path: String) { self.path = path }
 
-    /// Reads the token; nil if there is no usable token.
+    /// Reads the token, whatever its age. Nil if the file cannot be read, or does not have the form that
+    /// ``write(_:)`` gives it.
     func read() -> ProviderToken? {
         guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)

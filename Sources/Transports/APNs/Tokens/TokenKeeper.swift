@@ -9,9 +9,9 @@ struct TokenKeeper {
     /// APNs rejects an older token.
     static let ageMax = Duration.seconds(60 * 60)
     /// APNs rejects a new token if the token before it was younger when it was replaced.
-    static let ageOfReplaced = Duration.seconds(20 * 60)
+    static let replacedAgeMin = Duration.seconds(20 * 60)
     /// The limits of the age at which a token is replaced, whatever the settings and the jitter are. They do not apply
-    /// after ``pauseReplacement(at:)``.
+    /// while replacement is paused, or to a token that APNs called expired.
     static let refreshAges = Duration.seconds(25 * 60)...Duration.seconds(55 * 60)
     /// How much earlier or later a token is replaced at random, so that senders that started together do not all sign
     /// at the same time.
@@ -62,14 +62,14 @@ struct TokenKeeper {
     ///
     /// - Returns: Whether the token was replaced.
     mutating func replaceExpired(at now: Instant) throws -> Bool {
-        guard let token, now >= pausedUntil, now - token.issued >= Self.ageOfReplaced else { return false }
+        guard let token, now >= pausedUntil, now - token.issued >= Self.replacedAgeMin else { return false }
         _ = try make(at: now)
         return true
     }
 
     /// Notes that APNs counted too many tokens. For 20 minutes, the token is then replaced only when it is almost an
     /// hour old.
-    mutating func pauseReplacement(at now: Instant) { pausedUntil = now.advanced(by: Self.ageOfReplaced) }
+    mutating func pauseReplacement(at now: Instant) { pausedUntil = now.advanced(by: Self.replacedAgeMin) }
 
     private func replacementAge(of token: ProviderToken, at now: Instant, _ age: Duration) -> Duration {
         if now < pausedUntil { return Self.ageMax - .seconds(60) }

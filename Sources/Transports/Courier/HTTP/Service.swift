@@ -22,7 +22,7 @@ struct Service: Sendable {
 
     private static let permissions = AllowedOrigins.Permissions(methods: "GET, POST", headers: "content-type")
 
-    /// Adds the headers that all answers have.
+    /// Adds `cache-control`, and the CORS headers if the origin of the request is allowed.
     ///
     /// - Parameter request: The request's headers.
     func complete(_ answer: inout WebResponse, to request: HTTPFields, isPreflight: Bool = false) {
@@ -59,7 +59,7 @@ struct Service: Sendable {
         }
     }
 
-    /// Waits for the answer to a poll: a notification, or the end of the poll.
+    /// Begins a poll and waits for its answer. The timeout or a client that disconnects ends the poll.
     private func answer(to poll: Poll, for request: WebRequest) async throws -> Poll.Answer {
         let end = { @Sendable [storeQueue] in storeQueue.tell { courierStore, _ in courierStore.end(poll) } }
         storeQueue.tell({ $0.begin(poll, now: $1) }, orElse: { poll.end(.failed("the courier is closed")) })

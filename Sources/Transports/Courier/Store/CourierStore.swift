@@ -4,7 +4,7 @@ import GRDB
 import PipelineKit
 import Time
 
-/// Where the courier's files are, and how they are kept.
+/// Where the courier's files are, how they are written, and which notifications are kept.
 struct CourierStorePlan: Sendable {
     var transport: String
     /// The SQLite file.
@@ -34,7 +34,7 @@ final class CourierStore {
     /// Nil while there is no log of pushes on this machine. Also nil after an error, until the log is opened again.
     private var devices: DeviceLog?
     /// The device changes in the log of pushes were applied up to this event.
-    private var knownDevices: Int64 = 0
+    private var devicesKnownUpTo: Int64 = 0
     private(set) var waiting = WaitingPolls()
     private var nextTrim = Instant.epoch
 
@@ -91,7 +91,7 @@ final class CourierStore {
         let (known, last) = try store.pool.read { db in
             (try InboxTables(db: db).text(.log), try InboxTables(db: db).position(.devices))
         }
-        knownDevices = last
+        devicesKnownUpTo = last
         guard let log = try DeviceLog(directory: pushes, transport: plan.transport, after: last) else { return }
         if known == log.identity {
             devices = log
@@ -99,7 +99,7 @@ final class CourierStore {
         }
         if known != nil { try startOver() }
         try rebuild(from: pushes, log.identity, now)
-        devices = try DeviceLog(directory: pushes, transport: plan.transport, after: knownDevices)
+        devices = try DeviceLog(directory: pushes, transport: plan.transport, after: devicesKnownUpTo)
     }
 
     /// Sets the store aside and opens an empty one, because its content came from another log.
@@ -109,7 +109,7 @@ final class CourierStore {
     }
 
     private func rebuild(from pushes: String, _ identity: String, _ now: Instant) throws {
-        knownDevices = try store.pool.write { [plan] db in
+        devicesKnownUpTo = try store.pool.write { [plan] db in
             let tables = InboxTables(db: db)
             let rebuild = Rebuild(
                 tables: tables, transport: plan.transport, oldest: now.advanced(by: .zero - plan.keep))
@@ -132,7 +132,7 @@ final class CourierStore {
                 try tables.set(.devices, log.last)
             }
         }
-        knownDevices = log.last
+        devicesKnownUpTo = log.last
     }
 
     private func applyMarks() throws {
@@ -156,10 +156,10 @@ final class CourierStore {
     /// Returns once the pushes are in the store and the waiting polls are answered.
     func accept(_ pushes: [CourierPush], now: Instant) throws {
         try catchUp(now)
-        let knownDevices = devices == nil ? 0 : knownDevices
+        let devicesKnownUpTo = devices == nil ? 0 : devicesKnownUpTo
         let late = try write(now: now) { tables in
             var late: [MarksLog.Mark] = []
-            for push in pushes where try tables.add(push, now, learnsOwner: push.id.push > UInt64(knownDevices)) {
+            for push in pushes where try tables.add(push, now, learnsOwner: push.id.push > UInt64(devicesKnownUpTo)) {
                 late.append(.late(push: Int64(push.id.push)))
             }
             for account in Set(pushes.map(\.account)) { try tables.trim(tables.account(account), to: plan.keepPerUser) }
@@ -254,9 +254,10 @@ final class CourierStore {
         return Inbox(account: owner.account, end: try end(of: owner.account), pages: store.pages)
     }
 
-    /// The change token after the newest entry. Its push and its mark are each the greater of the positions in the log
-    /// and in the store. One position is not enough: a rebuilt store lacks the notifications that were trimmed earlier,
-    /// and the logs may be missing or may have lost their end in a power failure.
+    /// The change token after the newest entry. Its push is the greater of two positions: the end of the log of pushes,
+    /// and the last push that the store knows. Its mark is chosen in the same way from the log of marks and the store.
+    /// One position is not enough: a rebuilt store lacks the notifications that were trimmed earlier, and the logs may
+    /// be missing or may have lost their end in a power failure.
     private func end(of account: Int64) throws -> ChangeToken {
         let stored = try store.pool.read { try InboxTables(db: $0).last(of: account) }
         let pushes = devices.map(\.last) ?? 0

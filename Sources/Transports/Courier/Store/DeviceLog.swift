@@ -25,13 +25,14 @@ struct DeviceLog {
     /// The last event that was read.
     var last: Int64 { Int64(events.last) }
 
-    private static let changesMax = 10_000
+    /// A call of ``readChanges()`` stops after the batch that brings its changes to this number.
+    private static let changesPerRead = 10_000
 
     /// Reads the changes since the previous call; if there are very many, only the first of them. ``last`` is then the
     /// last event that was read.
     func readChanges() throws -> [DeviceChange] {
         var changes: [DeviceChange] = []
-        while changes.count < Self.changesMax {
+        while changes.count < Self.changesPerRead {
             let isMore = try events.readBatch(except: "{\"type\":\"push\"") { _, event, _ in
                 if let change = DeviceChange(event) { changes.append(change) }
             }
@@ -49,13 +50,13 @@ struct DeviceChange {
     let address: (transport: String, token: String, topic: String?)?
 
     init?(_ event: JSONValue) {
-        let isNew = event[.type]?.equals(EventName.deviceRegister) ?? false
-        guard isNew || event[.type]?.equals(EventName.deviceUnregister) ?? false, let account = Account(event),
-            let device = event[.device]?.string
+        let isRegistration = event[.type]?.equals(EventName.deviceRegister) ?? false
+        guard isRegistration || event[.type]?.equals(EventName.deviceUnregister) ?? false,
+            let account = Account(event), let device = event[.device]?.string
         else { return nil }
         self.account = account
         self.device = device
-        guard isNew else {
+        guard isRegistration else {
             address = nil
             return
         }

@@ -3,9 +3,10 @@ import Foundation
 import GRDB
 import JSON
 
-/// How far a client has read: the last push and the last mark that it got.
+/// How far a client has read: the last push that it got, and the number of the last mark (see ``MarksLog``) whose
+/// notification it got.
 struct ChangeToken: Hashable, Sendable {
-    /// The identity of the log of pushes; `0` if there is no such log.
+    /// The identity of the log of pushes; `0` while this machine has no such log.
     let log: String
     var push: Int64
     var mark: Int64
@@ -26,8 +27,8 @@ struct ChangeToken: Hashable, Sendable {
     var text: String { "\(log)-\(push)-\(mark)" }
 }
 
-/// The notifications since a change token: first the new ones in the order of their pushes, then the older ones that
-/// changed, in the order of their marks.
+/// The notifications since a change token. First come those with newer pushes, in the order of the pushes. Then come
+/// those with older pushes that were read or came late since, in the order of their marks.
 struct InboxPage: ~Copyable {
     private let tables: InboxTables
     private let account: Int64
@@ -69,7 +70,7 @@ struct InboxPage: ~Copyable {
             sql: "SELECT push, id, isRead, body, ifnull(mark, 0) FROM notifications WHERE account = ? AND " + condition)
         let rows = try Row.fetchCursor(statement, arguments: arguments)
         while let row = try rows.next() {
-            guard entries < entriesMax, json.count < CourierLimits.pageBytesMax else { return false }
+            guard entries < entriesMax, json.count < CourierLimits.fullPageBytes else { return false }
             add(id: row[1], isRead: row[2], body: row[3])
             advance(&token, row[0], row[4])
         }

@@ -56,7 +56,8 @@ struct InboxStore: Sendable {
         try pool.write { db in try Schema.make(in: db) }
     }
 
-    /// Makes an empty file, which SQLite treats as a new database. SQLite's other files get the same mode.
+    /// Makes an empty file if there is no file yet. SQLite treats an empty file as a new database. SQLite's other files
+    /// get the same mode.
     private static func make(_ path: String, _ mode: DataMode) throws {
         let file = mode.open(path, O_RDWR | O_CREAT | O_CLOEXEC)
         guard file >= 0 else { throw POSIXError.of(errno) }
@@ -107,9 +108,10 @@ extension Error {
 }
 
 /// Reads one page at a time while the writer works. Closing waits for the current read, which needs an open connection.
+/// A reader is closed with its store, also when the courier replaces a damaged store.
 final class PageReader: Sendable {
     struct Closed: Error, CustomStringConvertible {
-        let description = "the courier is closed"
+        let description = "the courier closed or replaced its store: try again later"
     }
 
     private let pool: Mutex<DatabasePool?>

@@ -95,7 +95,7 @@ struct InboxTables {
             ?? false
     }
 
-    /// The pushes with a notification ID, and whether each is marked as read.
+    /// The pushes whose notification has this ID, and whether each is marked as read.
     func pushes(of id: String, in account: Int64) throws -> [(push: Int64, isRead: Bool)] {
         try rows("SELECT push, isRead FROM notifications WHERE account = ? AND id = ? ORDER BY push", [account, id])
             .map { ($0[0], $0[1]) }
@@ -149,7 +149,7 @@ struct InboxTables {
     }
 }
 
-/// The names in the table `positions`: which logs the tables are built from, and up to which event.
+/// The names in the table `positions`: which log of pushes the tables are built from, and up to which event and mark.
 enum Position: String {
     /// The identity of the log that pushes come from.
     case log

@@ -24,11 +24,13 @@ struct HTTPAnswer: Sendable, Hashable {
 enum HTTPFailure: Error, Hashable {
     /// - Parameter wasSent: Whether the server may have got the request.
     case timedOut(wasSent: Bool)
+    /// There was no connection, or it ended before the head of the answer was complete. The text is the reason;
+    /// `wasSent` is as above.
     case unreachable(String, wasSent: Bool = false)
     /// The rules refuse the host, because all its addresses are in private networks. The value is the address that was
     /// refused last.
     case refused(IPAddress)
-    /// The task that waits for the answer was cancelled, or the session was closed.
+    /// The task that waits for the answer was cancelled, the session was closed, or libcurl could not start.
     case cancelled
 }
 

@@ -27,8 +27,8 @@ final class HTTPTransfer {
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         setRequest()
-        setRules()
-        set(rules)
+        setFixedOptions()
+        setOptions(for: rules)
         setCallbacks()
     }
 
@@ -70,7 +70,7 @@ final class HTTPTransfer {
 
     private func add(header: String) { headers = curl_slist_append(headers, header) ?? headers }
 
-    private func setRules() {
+    private func setFixedOptions() {
         curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
         curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
@@ -82,7 +82,7 @@ final class HTTPTransfer {
         curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     }
 
-    private func set(_ rules: HTTPRules) {
+    private func setOptions(for rules: HTTPRules) {
         if !rules.allowsPrivateNetworks { curl_set_string(easy, CURLOPT_PROXY, "") }
         guard let trust = rules.trust else { return }
         curl_set_string(easy, CURLOPT_CAINFO, trust)

@@ -4,7 +4,7 @@ import CCurl
 final class HTTPTransfers {
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// The longest sleep. libcurl's timers, and new orders in the inbox, end it earlier.
+    /// The longest sleep. libcurl's sockets and timers, and messages in the inbox, end it earlier.
     private static let sleepMilliseconds: CInt = 60_000
 
     private let multi: UnsafeMutableRawPointer
@@ -24,7 +24,7 @@ final class HTTPTransfers {
 
     deinit { curl_multi_cleanup(multi) }
 
-    /// Carries out the orders in the inbox. Returns when the inbox is closed and every order has ended.
+    /// Carries out the orders in the inbox until the inbox is closed. Then ends all unfinished orders as cancelled.
     func run(_ inbox: HTTPInbox) {
         var messages = inbox.takeMessages()
         while !messages.isClosed {
@@ -33,7 +33,7 @@ final class HTTPTransfers {
             var count: CInt = 0
             curl_multi_perform(multi, &count)
             endFinished()
-            startWaiting()
+            startNextRequests()
             sleep(until: inbox.wakeDescriptor)
             messages = inbox.takeMessages()
         }
@@ -46,8 +46,9 @@ final class HTTPTransfers {
         curl_multi_poll(multi, &wake, 1, Self.sleepMilliseconds, nil)
     }
 
-    /// Starts waiting requests. libcurl sets a timer for each of them, and this timer ends the next sleep at once.
-    private func startWaiting() {
+    /// Starts the next requests, as many as there is room for. libcurl sets a timer for each of them, and this timer
+    /// ends the next sleep at once.
+    private func startNextRequests() {
         let count = min(waiting.count, connections - inFlight.count)
         for order in waiting.prefix(count) {
             guard let transfer = HTTPTransfer(order, rules), curl_multi_add_handle(multi, transfer.easy) == CURLM_OK

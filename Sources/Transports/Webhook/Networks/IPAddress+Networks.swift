@@ -29,7 +29,7 @@ extension IPAddress {
         !Self.reserved.contains { $0.contains(self) } && embedded?.isPublic ?? true
     }
 
-    // IANA IPv4 and IPv6 Special-Purpose Address Registries; RFC 5771; RFC 4291, section 2.7.
+    // IANA IPv4 and IPv6 Special-Purpose Address Registries; RFC 5771; RFC 4291, sections 2.5.7 and 2.7.
     private static let reserved = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",
@@ -44,7 +44,7 @@ extension IPAddress {
         return Self.sixToFour.contains(self) ? IPAddress(bytes[2..<6]) : nil
     }
 
-    // RFC 4291, section 2.5.5 (with `::` and `::1`); RFC 2765; RFC 6052; RFC 3056.
+    // RFC 4291, section 2.5.5 (`::/96` also contains `::` and `::1`); RFC 2765; RFC 6052; RFC 3056.
     private static let mapped = ["::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96"].map(Network.init)
     private static let sixToFour = Network("2002::/16")
 }

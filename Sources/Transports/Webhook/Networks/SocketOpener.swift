@@ -7,20 +7,20 @@ import Glibc
 struct SocketOpener {
     let allowsPrivateNetworks: Bool
     private var refused: IPAddress?
-    private var hasOpened = false
+    private var hasAllowedAddress = false
 
     init(allowsPrivateNetworks: Bool) { self.allowsPrivateNetworks = allowsPrivateNetworks }
 
-    /// The address that was refused last; nil if a socket was opened for another address.
-    var refusal: IPAddress? { hasOpened ? nil : refused }
+    /// The address that was refused last. Nil if no address was refused, or if another address was allowed.
+    var refusal: IPAddress? { hasAllowedAddress ? nil : refused }
 
-    /// - Returns: `CURL_SOCKET_BAD` if the address is refused.
+    /// - Returns: The new socket; `CURL_SOCKET_BAD` if the address is refused or the socket cannot be made.
     mutating func open(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
         if !allowsPrivateNetworks, let peer = IPAddress(address), !peer.isPublic {
             refused = peer
             return CURL_SOCKET_BAD
         }
-        hasOpened = true
+        hasAllowedAddress = true
         let (family, type) = (address.pointee.family, address.pointee.socktype | CInt(SOCK_CLOEXEC.rawValue))
         return socket(family, type, address.pointee.protocol)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ingest
 
-/// The rules of `records.modify` for forms, zones, references and sizes.
+/// The rules of `records.modify` for forms, zones, references and sizes, and the rules of zone commands.
 struct ModifyRuleTests {
     private func refusal(_ operations: [String], after commands: [String] = []) throws -> String? {
         var door = try Door()

@@ -84,7 +84,7 @@ struct OperationTests {
         let named = given.replacing(#""b""#, with: #""\u0062""#)
         #expect(try door.send(Example.modify([Example.operation(type, tag: "1", fields: named)])) == nil)
         #expect(door.log.last?.contains(#""fields":\#(fields)},"change":"update"}"#) == true, "\(door.log)")
-        // A delete logs the merged fields as `before`.
+        // A delete logs the record's fields as `before`.
         #expect(try door.send(Example.modify([Example.operation("delete", type: nil, tag: "2")])) == nil)
         #expect(door.log.last?.contains(#""before":\#(fields),"#) == true, "\(door.log)")
     }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Ingest
 
-/// Compares the stage with the model, for random commands.
+/// Compares ingest with ``RecordModel``, for random commands.
 struct RecordModelTests {
     @Test(arguments: Seeded.seeds)
-    func `random histories have the model's events and refusals, through restarts`(seed: UInt64) throws {
+    func `random commands lead to the model's events and refusals, also after restarts`(seed: UInt64) throws {
         for round in 0..<Tier.value(20, full: 200) {
             var draw = Seeded(seed &+ UInt64(round) << 32)
             var (model, door) = (RecordModel(), try Door())
@@ -32,7 +32,7 @@ struct RecordModelTests {
         }
     }
 
-    /// The change and the fields of an event.
+    /// An event in the form of the model's events: the change and the fields, or only the type of a zone's event.
     private static func summary(_ line: String) -> String {
         if line.contains(#""type":"zone."#) { return line.contains("zone.save") ? "zone.save" : "zone.delete" }
         guard let change = text(in: line, after: #""change":""#, until: "\"") else { return line }

@@ -23,7 +23,7 @@ struct CommandPools: Sendable {
         zones: ["_defaultZone"], subscriptionKinds: ["query"], ids: 400, queriesPerEmptyQuery: 200)
 }
 
-/// A field of random subscriptions and records. The lists below have the possible values of each kind.
+/// A field of random subscriptions and records. The lists below have the possible values.
 struct RandomField {
     enum Kind { case texts, numbers, bytes, references, locations, assets, textLists, numberLists, referenceLists }
 

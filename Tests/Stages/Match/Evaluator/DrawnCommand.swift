@@ -62,8 +62,8 @@ struct DrawnSubscription {
         line = #"{"type":"subscription.save",\#(head),"subscription":{\#(members.joined(separator: ","))}}"#
     }
 
-    /// The members of a query for the predicate. If `filterBy` can express the predicate, half of the queries contain
-    /// it as `filterBy`. All other queries contain it as text.
+    /// The member of a query that contains the predicate. If `filterBy` can express the predicate, half of the queries
+    /// contain it as `filterBy`. All other queries contain it as text.
     private static func query(_ predicate: RecordPredicate, _ random: inout Seeded) -> String {
         if random.isOneIn(2), let filterBy = predicate.filterBy { return #""filterBy":\#(filterBy)"# }
         var buffer = ByteBuffer()
@@ -147,8 +147,8 @@ struct DrawnChange {
     private static func fields(_ random: inout Seeded) -> String {
         var fields: [String] = []
         for field in RandomField.all where random.below(3) > 0 || random.isOneIn(50) {
-            let isTwice = fields.contains { $0.hasPrefix("\"\(field.name)\"") } && !random.isOneIn(20)
-            if isTwice { continue }
+            let isSkippedRepeat = fields.contains { $0.hasPrefix("\"\(field.name)\"") } && !random.isOneIn(20)
+            if isSkippedRepeat { continue }
             let name = field.name == "s" && random.isOneIn(20) ? "\\u0073" : field.name
             fields.append(#""\#(name)":\#(RandomField.field(of: field.kind, &random))"#)
         }

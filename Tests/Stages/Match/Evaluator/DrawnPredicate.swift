@@ -78,8 +78,8 @@ extension DrawnPredicate {
         }
     }
 
-    /// Draws a clause about a single value. For one clause in ten, the values are a text and a number, whatever the
-    /// type of the field.
+    /// Draws a clause about a field that is not a list. One clause in ten compares with a text, or for IN with a text
+    /// and a number, whatever the type of the field.
     private mutating func scalarClause(
         _ name: String, _ comparators: [Clause.Comparator], _ drawn: [FieldValue]
     ) -> Clause {

@@ -22,8 +22,8 @@ struct PlainEvaluatorTests {
         try pair.check(changesMin: 150, watchedShareMin: 0.8)
     }
 
-    /// The restored stage builds its index at once from the remaining subscriptions. The original stage builds its
-    /// index step by step.
+    /// The restored stage builds its index at once from the subscriptions in the snapshot. The original stage has built
+    /// its index step by step.
     @Test(arguments: Seeded.seeds)
     func `a restored stage writes the same matches as the original one`(seed: UInt64) throws {
         var pair = try StageAndEvaluator(.wide, seed: seed)

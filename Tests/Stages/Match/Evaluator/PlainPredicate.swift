@@ -3,8 +3,9 @@ import JSON
 
 @testable import Predicates
 
-/// A second implementation of predicates for tests, written from the manual, with copied values instead of views. It
-/// uses the code under test only to find words, text fields and system fields, and to compute distances.
+/// A second implementation of predicates for tests, written from the manual. It copies the values of a record before it
+/// compares them. It uses the code under test only to find words, text fields and system fields, and to compute
+/// distances.
 struct PlainPredicate {
     let predicate: RecordPredicate
 
@@ -145,8 +146,8 @@ private enum PlainValue: Equatable {
 // MARK: - Comparing
 
 extension Clause {
-    /// Whether the clause is true before its negation. Nil if the field is missing or cannot be compared
-    /// with the values.
+    /// Whether the clause is true before its negation. Nil if the field is missing or cannot be compared with the
+    /// values; a search for words is then false.
     fileprivate func outcome(_ field: PlainField) -> Bool? {
         switch comparator {
         case .equals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .isIn, .beginsWith:

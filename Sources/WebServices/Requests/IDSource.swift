@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Makes names that are unique among all gateways of a pipeline.
-final class RequestIDSource: Sendable {
+/// Makes IDs and tokens that are unique, also among all gateways of a pipeline.
+final class IDSource: Sendable {
     private let prefix: String
     private let next = Atomic<UInt64>(0)
 
@@ -13,7 +13,8 @@ final class RequestIDSource: Sendable {
         prefix + ":" + String(next.wrappingAdd(1, ordering: .relaxed).newValue, radix: 36)
     }
 
-    /// A random UUID (RFC 9562, version 4), as a name for a record, subscription or request that has none.
+    /// A random UUID (RFC 9562, version 4), as a name for an HTTP request, or for a record or subscription that the
+    /// client has not named.
     ///
     /// Foundation's `UUID()` would open `/dev/urandom` for each name.
     func newUUID() -> String {

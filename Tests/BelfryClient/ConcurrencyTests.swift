@@ -1,7 +1,7 @@
 import BelfryClient
 import Testing
 
-@Suite struct SharingTests {
+@Suite struct ConcurrencyTests {
     @Test func `a notification can be read in another task`() async throws {
         let notification = try #require(
             CKNotification(fromRemoteNotificationDictionary: Golden.queryDesiredKeys.userInfo) as? CKQueryNotification)

@@ -1,10 +1,12 @@
 import Foundation
 
-/// Reads a dictionary of a payload.
-struct Payload {
+/// A whole payload or a dictionary inside it.
+struct PayloadDictionary {
     let members: [AnyHashable: Any]
 
-    func dictionary(_ key: String) -> Payload? { (members[key] as? [AnyHashable: Any]).map(Payload.init) }
+    func dictionary(_ key: String) -> PayloadDictionary? {
+        (members[key] as? [AnyHashable: Any]).map(PayloadDictionary.init)
+    }
 
     func text(_ key: String) -> String? { members[key] as? String }
 

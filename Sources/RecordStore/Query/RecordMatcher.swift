@@ -2,8 +2,8 @@ import Events
 import JSON
 import Predicates
 
-/// Decides whether rows match a query, and finds the positions of the matching rows in the query's order.
-struct RecordTest: ~Copyable {
+/// Decides whether rows match a query, and makes the ``RecordPosition``s of the matching rows.
+struct RecordMatcher: ~Copyable {
     private let predicate: RecordPredicate
     private let sort: [SortKey]
     private let now: Int64
