@@ -12,8 +12,12 @@ import Time
 package final class RecordStore: Sendable {
     package let path: String
     package let log: LogIdentity
-    let pool: DatabasePool
+    /// The writer's connection.
+    let writing: DatabaseQueue
+    private let readers: ReadConnections
     let searchLimits: SearchLimits
+    /// How many bytes of fields the records of one answer may have together.
+    package let answerBytesMax: Int
     /// The indexes that queries asked for since the writer last looked.
     let wantedIndexes = Mutex<Set<FieldIndex>>([])
 
@@ -28,46 +32,47 @@ package final class RecordStore: Sendable {
     /// - Throws: ``RecordStoreError``. If it `needsRebuild`, remove the files and open again.
     package init(
         path: String, log: LogIdentity, readersMax: Int = RecordStore.readersMax,
-        searchLimits: SearchLimits = SearchLimits()
+        searchLimits: SearchLimits = SearchLimits(), answerBytesMax: Int = 16 << 20
     ) throws(RecordStoreError) {
-        (self.path, self.log, self.searchLimits) = (path, log, searchLimits)
+        (self.path, self.log, self.searchLimits, self.answerBytesMax) = (path, log, searchLimits, answerBytesMax)
         do {
             try StoreFiles.prepare(path)
-            let pool = try DatabasePool(path: path, configuration: RecordStore.configuration(readersMax))
-            try pool.write { db in try Schema.prepare(db, path: path, log: log) }
-            self.pool = pool
+            writing = try DatabaseQueue(path: path, configuration: RecordStore.configuration)
+            readers = ReadConnections(path: path, max: readersMax)
+            try writing.write { db in try Schema.prepare(db, path: path, log: log) }
         } catch { throw RecordStoreError(error, path: path) }
     }
 
     /// With `synchronous = NORMAL`, a power cut may remove the last events from the store. They are then applied again.
-    private static func configuration(_ readersMax: Int) -> Configuration {
+    private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "records"
-        configuration.maximumReaderCount = readersMax
+        configuration.journalMode = .wal
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384")
-            if !db.configuration.readonly { try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000") }
+            try db.execute(
+                sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000")
         }
         return configuration
     }
 
     /// Moves all content into one file and closes the store. If the store has a writer, close the writer instead.
     package func close() throws(RecordStoreError) {
+        readers.close()
         do {
-            try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
-            try pool.close()
+            try writing.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+            try writing.close()
         } catch { throw RecordStoreError(error, path: path) }
     }
 
     /// Reads one state of the store.
-    func read<Value>(_ body: (Database) throws -> Value) throws(RecordStoreError) -> Value {
-        do { return try pool.read(body) } catch { throw RecordStoreError(error, path: path) }
+    func read<Value>(_ body: (ReadConnection) throws -> Value) throws(RecordStoreError) -> Value {
+        do { return try readers.read(body) } catch { throw RecordStoreError(error, path: path) }
     }
 
     /// Reads for a client, which may ask for things that do not exist.
-    func readForClient<Value>(_ body: (Database) throws -> Value) throws(RecordReadError) -> Value {
-        do { return try pool.read(body) } catch let error as RecordReadError { throw error } catch {
+    func readForClient<Value>(_ body: (ReadConnection) throws -> Value) throws(RecordReadError) -> Value {
+        do { return try readers.read(body) } catch let error as RecordReadError { throw error } catch {
             throw .store(RecordStoreError(error, path: path))
         }
     }
@@ -89,7 +94,7 @@ extension RecordStore {
 }
 
 extension RecordStore.Applied {
-    init(_ db: Database) throws {
+    init(_ db: some SQLConnection) throws {
         sequence = UInt64(try Facts.number(.applied, db))
         time = Instant(microseconds: try Facts.number(.appliedTime, db))
     }

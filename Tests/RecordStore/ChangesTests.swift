@@ -10,7 +10,7 @@ private struct Replica {
     let zone: ZoneKey
     var records: [String: String] = [:]
     var token: String?
-    /// Pages are read until this is false.
+    /// Whether the last page said that another page follows. True before the first page.
     var moreComing = true
 
     /// - Returns: Whether the zone exists.

@@ -45,7 +45,7 @@ struct FileTests {
 
     @Test func `the store of another version is refused`() throws {
         let test = try TestStore(folder)
-        try test.store.pool.write { try $0.execute(sql: "PRAGMA user_version = 99") }
+        try test.store.writing.write { try $0.execute(sql: "PRAGMA user_version = 99") }
         try test.writer.close()
         #expect(throws: RecordStoreError.otherVersion(path: path, found: 99, known: Schema.version)) {
             try RecordStore(path: path, log: testLog)

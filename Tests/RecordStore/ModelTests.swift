@@ -8,7 +8,9 @@ import Time
 /// Compares stores with ``StoreModel`` on random histories.
 struct ModelTests {
     @Test(arguments: Seeded.seeds)
-    func `zones, records, links, subscriptions and devices are those of the model`(seed: UInt64) throws {
+    func `zones, records, references, assets, users, subscriptions and devices are those of the model`(
+        seed: UInt64
+    ) throws {
         for round in 0..<UInt64(Tier.value(4, full: 30)) {
             let (test, model) = try storeAndModel(seed &+ round &* 7_919, events: 150)
             try check(test.store, model)

@@ -44,7 +44,7 @@ struct QueryTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a query finds what comparing all records finds, with and without indexes, page by page`(seed: UInt64) throws {
+    func `a query finds exactly the matching records, with and without indexes, page by page`(seed: UInt64) throws {
         for round in 0..<UInt64(Tier.value(3, full: 20)) {
             var random = RandomQueries(seed &+ round &* 31_337)
             let test = try TestStore(searchLimits(&random.random))
@@ -99,6 +99,32 @@ struct QueryTests {
         let indexes = try test.store.indexes()
         #expect(indexes.map(\.field) == ["f"] && indexes.map(\.zone.name) == ["Big"])
         #expect(indexes.map(\.recordType) == ["Note"] && indexes.map(\.isComplete) == [true])
+    }
+
+    @Test func `a query that compares one field and sorts by another gets an index on both fields`() throws {
+        let test = try TestStore()
+        // The records with "f" = 3 are the last ones in the order of "g".
+        let count = 4 * SearchLimits().rowsToSort
+        try test.apply(
+            (0..<count).map {
+                Line.save("r\($0)", #"{"f":{"value":\#($0 * 4 / count)},"g":{"value":\#($0 / 3)}}"#, zone: "Big")
+            })
+        let query = #"""
+            {"recordType":"Note","filterBy":[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":3}}],
+            "sortBy":[{"fieldName":"g"}]}
+            """#
+        let zone = ZoneKey(name: "Big")
+        let names = try test.store.query(
+            RecordQuery(query, in: .one(zone), limit: 7), in: .alice, now: .epoch
+        ).records.map(\.name)
+        for fields in [["f", "g"], ["f", "f,g", "g"], ["f", "f,g", "g"]] {
+            try test.finish(rowsMax: 1_000)
+            #expect(try test.store.indexes().map(\.field) == fields)
+            let page = try test.store.query(
+                RecordQuery(query, in: .one(zone), limit: 7), in: .alice, now: .epoch)
+            #expect(page.records.map(\.name) == names)
+        }
+        #expect(names == (0..<7).map { "r\(count / 4 * 3 + $0)" })
     }
 
     @Test func `a query without a zone searches the default zone, and an unknown zone is refused`() throws {
@@ -226,15 +252,19 @@ extension RecordStore {
 }
 
 extension TestStore {
-    /// Asks for indexes for a query, as if the query had read many rows.
+    /// Asks for an index on every field that the query compares or sorts by, even if the query could not use the
+    /// index.
     func requestIndexes(for query: String, in zone: ZoneKey) throws {
         let read = try RecordQuery(query)
         let id = try store.read { try StoredZone.find(zone, in: .alice, $0)?.id }
-        let subjects = read.predicate.clauses.map(\.subject) + read.sort.map(\.subject)
+        let compared = read.predicate.clauses.map(\.subject).filter { $0 != .allText }
         guard let id else { return }
         store.wantedIndexes.withLock { wanted in
-            for subject in subjects where subject != .allText {
+            for subject in compared + read.sort.map(\.subject) {
                 wanted.insert(FieldIndex(zone: id, type: "Note", subject: subject))
+            }
+            for (subject, second) in zip(compared, read.sort.map(\.subject)) {
+                wanted.insert(FieldIndex(zone: id, type: "Note", subject: subject, second: second))
             }
         }
     }

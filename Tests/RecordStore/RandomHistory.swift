@@ -171,7 +171,7 @@ extension RandomChange.Record {
 }
 
 extension ZoneKey {
-    /// The `zoneID` member of an event, with a comma before it; empty for the default zone.
+    /// The `zoneID` member of an event or of its record, with a comma before it; empty for the default zone.
     fileprivate var member: String {
         let owner = owner.map { #","ownerRecordName":"\#($0)""# } ?? ""
         return isDefault ? "" : #","zoneID":{"zoneName":"\#(name)"\#(owner)}"#

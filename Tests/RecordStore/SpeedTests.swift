@@ -21,7 +21,7 @@ import Time
         print("indexes of \(try test.store.indexes().map(\.field)): \(built)")
         #expect(try test.store.indexes().allSatisfy { $0.isComplete })
         for query in Self.queries { try measure(query, test.store) }
-        print("apply beside indexes: \(try clock.measure { try update(test, 20_000) } / 20_000) an event")
+        print("apply with indexes: \(try clock.measure { try update(test, 20_000) } / 20_000) an event")
     }
 
     /// The event of a record with about 300 bytes of fields. `city` has a thousand different values, `half` two, `few`

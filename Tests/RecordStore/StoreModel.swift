@@ -20,7 +20,7 @@ struct StoreModel {
         var fields: String
         var targets: Set<String>
         var assets: Set<String>
-        /// Targets that were deleted.
+        /// Targets that were deleted while this record referred to them, and that were not created again.
         var broken: Set<String> = []
     }
 

@@ -16,9 +16,13 @@ final class TestStore {
     /// The sequence of the next event.
     private(set) var next: UInt64 = 1
 
-    init(_ folder: Folder, _ name: String = "records.sqlite", _ limits: SearchLimits = SearchLimits()) throws {
+    init(
+        _ folder: Folder, _ name: String = "records.sqlite", _ limits: SearchLimits = SearchLimits(),
+        answerBytesMax: Int = 16 << 20
+    ) throws {
         self.folder = folder
-        store = try RecordStore(path: folder.file(name), log: testLog, searchLimits: limits)
+        store = try RecordStore(
+            path: folder.file(name), log: testLog, searchLimits: limits, answerBytesMax: answerBytesMax)
         writer = RecordWriter(store)
         next = try store.applied.sequence + 1
     }
@@ -71,7 +75,7 @@ extension DatabaseID {
     static let alice = DatabaseID(
         container: "iCloud.com.example.App", environment: .development, scope: .private, owner: "_alice")
 
-    /// The members of an event in this database.
+    /// The members with which an event names this database.
     var members: String {
         let owner = owner.map { #","owner":"\#($0)""# } ?? ""
         return #""container":"\#(container)","environment":"\#(environment.word)","database":"\#(scope.word)"\#(owner)"#

@@ -19,7 +19,7 @@ struct ChangesRead {
     /// Calls `body` for at most `limit` changed records, until `body` returns false. The record for which it returned
     /// false comes on the next page.
     mutating func rows(
-        of zone: Int64, limit: Int, _ db: Database, _ body: (RecordRow) throws -> Bool
+        of zone: Int64, limit: Int, _ db: some SQLConnection, _ body: (RecordRow) throws -> Bool
     ) throws {
         var count = 0
         try db.prepared(
@@ -42,7 +42,7 @@ struct ChangesRead {
     }
 
     /// Looks for changes that came after the first page of a read in reverse.
-    private mutating func findChanges(after top: UInt64, in zone: Int64, _ db: Database) throws {
+    private mutating func findChanges(after top: UInt64, in zone: Int64, _ db: some SQLConnection) throws {
         hasChangesAfterTop =
             try db.prepared("SELECT 1 FROM records WHERE zone = ? AND sequence > ? LIMIT 1").first([
                 .int(zone), .sequence(top),

@@ -8,6 +8,8 @@ extension RecordStore {
 
     /// The records of a zone that changed since a token, in the order of their newest changes.
     ///
+    /// A page ends early if the records would have too many bytes, but has at least one record.
+    ///
     /// - Parameters:
     ///   - token: Nil for all records of the zone that are not deleted.
     ///   - recordTypes: `desiredRecordTypes`; nil for all.
@@ -24,12 +26,15 @@ extension RecordStore {
             let key = found?.key ?? zone.stored(in: database) ?? zone
             let from = try start(token, key, database, madeAt: key.isDefault ? nil : found?.id, db)
             var read = ChangesRead(from: from, applied: try Applied(db).sequence, isReverse: isReverse)
-            var records: [StoredRecord] = []
+            var (records, bytes): ([StoredRecord], Int) = ([], 0)
             if let found {
                 try read.rows(of: found.id, limit: RecordStore.rowsMax, db) { row in
                     if records.count == min(limit, RecordStore.changesMax) { return false }
                     let record = row.record(in: key, of: database)
-                    if recordTypes?.contains(record.type) ?? true { records.append(record) }
+                    guard recordTypes?.contains(record.type) ?? true else { return true }
+                    bytes += row.fields.count
+                    if bytes > answerBytesMax, !records.isEmpty { return false }
+                    records.append(record)
                     return true
                 }
             }
@@ -70,7 +75,7 @@ extension RecordStore {
     }
 
     private func changedZones(
-        _ database: DatabaseID, _ from: ChangeToken, limit: Int, _ db: Database
+        _ database: DatabaseID, _ from: ChangeToken, limit: Int, _ db: some SQLConnection
     ) throws -> [(zone: DatabaseChangesPage.Zone, changed: UInt64)] {
         guard let id = try StoredZone.database(database, db) else { return [] }
         return try db.prepared(
@@ -94,7 +99,7 @@ extension RecordStore {
     /// - Parameter made: The sequence of the event that made the zone; nil for the default zone and for a database.
     /// - Returns: The token; for a client without a token, a token at the beginning of the log.
     private func start(
-        _ text: String?, _ zone: ZoneKey?, _ database: DatabaseID, madeAt made: Int64?, _ db: Database
+        _ text: String?, _ zone: ZoneKey?, _ database: DatabaseID, madeAt made: Int64?, _ db: some SQLConnection
     ) throws -> ChangeToken {
         let applied = try Applied(db).sequence
         guard let text else { return ChangeToken(log: log, position: 0, began: applied) }

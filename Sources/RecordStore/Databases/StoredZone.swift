@@ -8,7 +8,7 @@ struct StoredZone {
     let key: ZoneKey
 
     /// The ID of a database's row; nil before the first zone of the database.
-    static func database(_ database: DatabaseID, _ db: Database) throws -> Int64? {
+    static func database(_ database: DatabaseID, _ db: some SQLConnection) throws -> Int64? {
         try db.prepared(
             "SELECT id FROM databases WHERE container = ? AND environment = ? AND scope = ? AND owner = ?"
         ).first([
@@ -21,14 +21,14 @@ struct StoredZone {
     /// default zone, even if no event has named it.
     ///
     /// - Throws: ``RecordReadError/zoneNotFound(_:)`` for any other zone that does not exist.
-    static func find(_ key: ZoneKey, in database: DatabaseID, _ db: Database) throws -> StoredZone? {
+    static func find(_ key: ZoneKey, in database: DatabaseID, _ db: some SQLConnection) throws -> StoredZone? {
         guard let stored = key.stored(in: database) else { throw RecordReadError.zoneNotFound(key) }
         if let id = try self.database(database, db), let zone = try find(stored, id, db) { return zone }
         guard stored.isDefault else { throw RecordReadError.zoneNotFound(key) }
         return nil
     }
 
-    private static func find(_ key: ZoneKey, _ database: Int64, _ db: Database) throws -> StoredZone? {
+    private static func find(_ key: ZoneKey, _ database: Int64, _ db: some SQLConnection) throws -> StoredZone? {
         try db.prepared("SELECT id FROM zones WHERE database = ? AND name = ? AND owner = ? AND deleted IS NULL").first(
             [
                 .int(database), .text(key.name), .text(key.owner ?? ""),
@@ -36,14 +36,16 @@ struct StoredZone {
     }
 
     /// The zones of a database that are not deleted, in the order of their names.
-    static func all(in database: DatabaseID, _ db: Database) throws -> [StoredZone] {
+    static func all(in database: DatabaseID, _ db: some SQLConnection) throws -> [StoredZone] {
         guard let id = try self.database(database, db) else { return [] }
         return try db.prepared(
             "SELECT id, name, owner FROM zones WHERE database = ? AND deleted IS NULL ORDER BY name, owner"
         ).all([.int(id)]) { StoredZone(id: $0.int(0), key: ZoneKey(stored: $0, 1)) }
     }
 
-    static func searched(by zones: RecordQuery.Zones, in database: DatabaseID, _ db: Database) throws -> [StoredZone] {
+    static func searched(by zones: RecordQuery.Zones, in database: DatabaseID, _ db: some SQLConnection) throws
+        -> [StoredZone]
+    {
         switch zones {
         case .all: try all(in: database, db)
         case .one(let key): try find(key, in: database, db).map { [$0] } ?? []

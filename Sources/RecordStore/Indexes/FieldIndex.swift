@@ -2,11 +2,45 @@ import GRDB
 import JSON
 import Predicates
 
-/// An index on one field or system field of the records of one type in one zone.
+/// An index on one or two fields or system fields of the records of one type in one zone.
+///
+/// An index on two fields finds the records with one value of the first field, in the order of the second field.
 struct FieldIndex: Hashable, Sendable {
     let zone: Int64
     let type: String
     let subject: Clause.Subject
+    /// The second field; nil for an index on one field.
+    let second: Clause.Subject?
+
+    init(zone: Int64, type: String, subject: Clause.Subject, second: Clause.Subject? = nil) {
+        (self.zone, self.type, self.subject, self.second) = (zone, type, subject, second)
+    }
+
+    /// - Returns: Nil if the name is not one of ``name``.
+    init?(zone: Int64, type: String, name: String) {
+        let names = name.split(separator: FieldIndex.separator, maxSplits: 1, omittingEmptySubsequences: false)
+        guard let subject = Clause.Subject(indexName: String(names[0])) else { return nil }
+        (self.zone, self.type, self.subject) = (zone, type, subject)
+        second = names.count > 1 ? Clause.Subject(indexName: String(names[1])) : nil
+        if names.count > 1, second == nil { return nil }
+    }
+
+    /// The name in the table of indexes, such as `topic` or `topic,priority`. No name of a field contains a comma.
+    var name: String { ([subject] + (second.map { [$0] } ?? [])).map(\.indexName).joined(separator: ",") }
+
+    private static let separator: Character = ","
+
+    /// The record's key in the index. Keys of an index on two fields begin with the ``prefix(_:)`` of the first field's
+    /// key.
+    func key(_ fields: JSONValue?, _ system: SystemValues) -> [UInt8] {
+        let first = OrderKey.of(subject, fields, system)
+        guard let second else { return first }
+        return FieldIndex.prefix(first) + OrderKey.of(second, fields, system)
+    }
+
+    /// The bytes with which the keys of all records begin whose first field has this key. No other keys begin with them,
+    /// because they begin with the length of the first field's key.
+    static func prefix(_ key: [UInt8]) -> [UInt8] { [UInt8(key.count >> 8), UInt8(key.count & 0xFF)] + key }
 }
 
 /// A row of `fieldIndexes`: an index, and how much of it is built. Its entries are rows of `fieldEntries`: a key for
@@ -23,21 +57,20 @@ struct StoredIndex {
     var isComplete: Bool { builtTo == StoredIndex.complete }
 
     /// The indexes of one type in one zone, complete or not.
-    static func all(zone: Int64, type: String, _ db: Database) throws -> [StoredIndex] {
+    static func all(zone: Int64, type: String, _ db: some SQLConnection) throws -> [StoredIndex] {
         try db.prepared(
             "SELECT id, zone, type, field, builtTo FROM fieldIndexes WHERE zone = ? AND type = ? ORDER BY id"
         ).all([.int(zone), .text(type)], StoredIndex.init).compactMap { $0 }
     }
 
-    static func all(_ db: Database) throws -> [StoredIndex] {
+    static func all(_ db: some SQLConnection) throws -> [StoredIndex] {
         try db.prepared("SELECT id, zone, type, field, builtTo FROM fieldIndexes ORDER BY id").all([], StoredIndex.init)
             .compactMap { $0 }
     }
 
     private init?(_ row: SQLRow) {
-        guard let subject = Clause.Subject(indexName: row.text(3)) else { return nil }
-        (id, builtTo) = (row.int(0), row.int(4))
-        index = FieldIndex(zone: row.int(1), type: row.text(2), subject: subject)
+        guard let index = FieldIndex(zone: row.int(1), type: row.text(2), name: row.text(3)) else { return nil }
+        (id, builtTo, self.index) = (row.int(0), row.int(4), index)
     }
 }
 
@@ -46,7 +79,7 @@ struct StoredIndexCache {
     private(set) var byZone: [Int64: [StoredIndex]] = [:]
     private var isLoaded = false
 
-    mutating func load(_ db: Database) throws {
+    mutating func load(_ db: some SQLConnection) throws {
         guard !isLoaded else { return }
         byZone = Dictionary(grouping: try StoredIndex.all(db)) { $0.index.zone }
         isLoaded = true
@@ -104,7 +137,7 @@ extension StoredIndex {
     /// The record's key in the index; nil if the index does not contain the record.
     fileprivate func key(_ id: Int64, _ type: String, _ fields: JSONValue?, _ system: SystemValues) -> [UInt8]? {
         guard index.type == type, id <= builtTo else { return nil }
-        return OrderKey.of(index.subject, fields, system)
+        return index.key(fields, system)
     }
 
     func entry(_ key: [UInt8], _ record: Int64) -> [SQLValue] { [.int(id), .blob(key), .int(record)] }

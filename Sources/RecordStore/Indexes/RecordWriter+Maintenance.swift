@@ -43,7 +43,7 @@ extension RecordWriter {
         guard !wanted.isEmpty else { return }
         for index in wanted.prefix(RecordWriter.indexesMax - indexes.count) {
             try db.prepared("INSERT OR IGNORE INTO fieldIndexes(zone, type, field) VALUES (?, ?, ?)").run([
-                .int(index.zone), .text(index.type), .text(index.subject.indexName),
+                .int(index.zone), .text(index.type), .text(index.name),
             ])
         }
         indexes.invalidate()
@@ -62,7 +62,7 @@ extension RecordWriter {
             """
         ).each([.int(stored.index.zone), .text(stored.index.type), .int(last), .int(Int64(rowsMax))]) { row in
             let record = RecordRow(row: row)
-            let key = OrderKey.of(stored.index.subject, try storedFieldsParser.parse(record.fields), record.system)
+            let key = stored.index.key(try storedFieldsParser.parse(record.fields), record.system)
             try add.run(stored.entry(key, record.id))
             (last, count) = (record.id, count + 1)
             return true

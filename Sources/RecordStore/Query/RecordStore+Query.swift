@@ -6,7 +6,8 @@ extension RecordStore {
     ///
     /// Matching records come in the order of `sortBy`: see ``OrderKey`` for values of several types and for records
     /// without the field. Records with equal keys, and all records of a query without `sortBy`, come in the order of
-    /// their creation. If the first key is descending, records with equal keys come in the opposite order.
+    /// their creation. If the first key is descending, records with equal keys come in the opposite order. A page ends
+    /// early if the records would have too many bytes, but has at least one record.
     ///
     /// - Parameter now: The value of `now()` in predicates.
     /// - Throws: ``RecordReadError/zoneNotFound(_:)``; ``RecordReadError/badQuery(_:)`` if the marker does not belong
@@ -24,7 +25,7 @@ extension RecordStore {
             let zones = try StoredZone.searched(by: query.zones, in: database, db)
             let run = try QueryRun(query, zones, after: start, now: now.microseconds / 1_000, searchLimits, db)
             missingIndexes = run.missingIndexes
-            return try run.page(in: database, db)
+            return try run.page(in: database, bytesMax: answerBytesMax, db)
         }
         request(missingIndexes)
         return page
@@ -51,7 +52,7 @@ private struct QueryRun {
 
     init(
         _ query: RecordQuery, _ zones: [StoredZone], after start: RecordPosition?, now: Int64, _ limits: SearchLimits,
-        _ db: Database
+        _ db: ReadConnection
     ) throws {
         (self.query, self.zones) = (query, Dictionary(zones.map { ($0.id, $0.key) }) { first, _ in first })
         // One record more than wanted shows whether there is another page.
@@ -64,14 +65,21 @@ private struct QueryRun {
         positions = found.positions
     }
 
-    func page(in database: DatabaseID, _ db: Database) throws -> QueryPage {
-        let shown = positions.prefix(query.limit)
-        let row = try db.prepared("SELECT \(RecordRow.sql) FROM records WHERE id = ?")
-        let records = try shown.compactMap { position in
-            try row.first([.int(position.id)]) { row in
+    func page(in database: DatabaseID, bytesMax: Int, _ db: ReadConnection) throws -> QueryPage {
+        var shown = positions.prefix(query.limit)
+        let statement = try db.prepared("SELECT \(RecordRow.sql) FROM records WHERE id = ?")
+        var (records, bytes): ([StoredRecord], Int) = ([], 0)
+        for (index, position) in shown.enumerated() {
+            let record = try statement.first([.int(position.id)]) { row in
                 let record = RecordRow(row: row)
+                bytes += record.fields.count
                 return zones[record.zone].map { record.record(in: $0, of: database) }
-            } ?? nil
+            }
+            if bytes > bytesMax, index > 0 {
+                shown = positions.prefix(index)
+                break
+            }
+            if case let record?? = record { records.append(record) }
         }
         let last = positions.count > shown.count ? shown.last : nil
         return QueryPage(records: records, marker: last.map { QueryMarker.text($0, of: query, in: database) })

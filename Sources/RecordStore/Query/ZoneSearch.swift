@@ -18,19 +18,40 @@ package struct SearchLimits: Sendable {
 
 /// Finds the first matching records of one zone.
 struct ZoneSearch {
-    let db: Database
+    let db: ReadConnection
     let query: RecordQuery
     let zone: Int64
     let now: Int64
     private let limits: SearchLimits
-    /// The IDs of the complete indexes on the record type, by the subject of each index.
-    private let indexIDs: [Clause.Subject: Int64]
+    /// The IDs of the complete indexes on the record type.
+    private let indexIDs: [FieldIndex: Int64]
+    private let recordByID: PreparedStatement
+    /// The number of records and index entries that the search has read.
     private var examined = 0
 
-    init(_ query: RecordQuery, zone: Int64, now: Int64, _ limits: SearchLimits, _ db: Database) throws {
+    /// A comparison that can use an index, and about how many records the index leaves.
+    private struct Comparison {
+        let index: Int64
+        let subject: Clause.Subject
+        let ranges: [KeyRange]
+        let count: Int
+    }
+
+    /// The part of an index to walk along, in the order of the query's first key.
+    private struct Walk {
+        let index: Int64
+        /// The bytes with which the keys of this part begin: empty for the whole index.
+        var prefix: [UInt8] = []
+        /// Records that are not among these are skipped; nil to skip none.
+        var candidates: [Int64]?
+    }
+
+    init(_ query: RecordQuery, zone: Int64, now: Int64, _ limits: SearchLimits, _ db: ReadConnection) throws {
         (self.db, self.query, self.zone, self.now, self.limits) = (db, query, zone, now, limits)
         let known = try StoredIndex.all(zone: zone, type: query.recordType, db).filter(\.isComplete)
-        indexIDs = Dictionary(known.map { ($0.index.subject, $0.id) }) { first, _ in first }
+        indexIDs = Dictionary(known.map { ($0.index, $0.id) }) { first, _ in first }
+        recordByID = try db.prepared(
+            "SELECT \(RecordRow.sql) FROM records WHERE id = ? AND zone = ? AND fields IS NOT NULL")
     }
 
     /// Looks for matching records, and offers their positions to `found`.
@@ -38,49 +59,90 @@ struct ZoneSearch {
     /// - Returns: The missing indexes that would have made the search faster. Empty if no index is missing, or if the
     ///   search looked at few rows.
     mutating func run(with matcher: inout RecordMatcher, into found: inout FirstPositions) throws -> [FieldIndex] {
-        let candidates = try narrowest()
-        if let index = sortIndex, candidates.map({ $0.count > limits.rowsToSort }) ?? true {
-            try walk(index, among: candidates, &matcher, &found)
-        } else if let candidates {
-            try look(at: candidates, &matcher, &found)
+        let narrowest = try narrowest()
+        if let narrowest, narrowest.count <= limits.rowsToSort || !canWalk(narrowest) {
+            try look(at: candidates(narrowest), &matcher, &found)
+        } else if let walk = try bestWalk(narrowest) {
+            try self.walk(walk, &matcher, &found)
         } else {
             try scan(&matcher, &found)
         }
-        return examined > limits.rowsWithoutIndex ? missingIndexes : []
+        return examined > limits.rowsWithoutIndex ? missingIndexes(narrowest) : []
     }
 
     // MARK: Indexes
 
-    /// The index that has the records in the order of the query's first key.
-    private var sortIndex: Int64? {
-        guard let first = query.sort.first, first.centre == nil else { return nil }
-        return indexIDs[first.subject]
+    private func indexID(_ subject: Clause.Subject, then second: Clause.Subject? = nil) -> Int64? {
+        indexIDs[FieldIndex(zone: zone, type: query.recordType, subject: subject, second: second)]
     }
 
-    /// The indexes that this search could use, but that do not exist or are not complete.
-    private var missingIndexes: [FieldIndex] {
+    /// The subject of the query's first sort key; nil if no index has the order of the key.
+    private var sortSubject: Clause.Subject? { query.sort.first.flatMap { $0.centre == nil ? $0.subject : nil } }
+
+    /// The comparisons for equality with one value, which an index on two fields can use. The narrowest one comes first.
+    private func equalities(_ narrowest: Comparison?) -> [(subject: Clause.Subject, key: [UInt8])] {
+        let found = query.predicate.clauses.compactMap { clause -> (subject: Clause.Subject, key: [UInt8])? in
+            guard clause.comparator == .equals, let range = KeyRange.ranges(clause, now: now)?.first else { return nil }
+            return (clause.subject, range.lower)
+        }
+        return found.filter { $0.subject == narrowest?.subject } + found.filter { $0.subject != narrowest?.subject }
+    }
+
+    private func canWalk(_ narrowest: Comparison) -> Bool {
+        guard let sortSubject else { return false }
+        return indexID(sortSubject) != nil
+            || equalities(narrowest).contains { indexID($0.subject, then: sortSubject) != nil }
+    }
+
+    /// The walk that reads the fewest entries: among the records with one value of a field if there is an index on this
+    /// field and the first sort key, else among all records of the type. Nil if no index has the order of the key.
+    private func bestWalk(_ narrowest: Comparison?) throws -> Walk? {
+        guard let sortSubject else { return nil }
+        for (subject, key) in equalities(narrowest) {
+            guard let index = indexID(subject, then: sortSubject) else { continue }
+            let needsCandidates = subject != narrowest?.subject
+            return Walk(
+                index: index, prefix: FieldIndex.prefix(key),
+                candidates: needsCandidates ? try narrowest.map { try candidates($0) } : nil)
+        }
+        return try indexID(sortSubject).map {
+            Walk(index: $0, candidates: try narrowest.map { try candidates($0) })
+        }
+    }
+
+    /// The indexes that this search could use, but that do not exist or are not complete. If the search has read many
+    /// entries although all indexes on one field exist, an index on two fields.
+    private func missingIndexes(_ narrowest: Comparison?) -> [FieldIndex] {
         var subjects = query.predicate.clauses.filter { KeyRange.ranges($0, now: now) != nil }.map(\.subject)
-        if let first = query.sort.first, first.centre == nil { subjects.append(first.subject) }
-        return subjects.filter { indexIDs[$0] == nil }.map {
-            FieldIndex(zone: zone, type: query.recordType, subject: $0)
+        if let sortSubject { subjects.append(sortSubject) }
+        let missing = subjects.filter { indexID($0) == nil }
+        guard missing.isEmpty, let sortSubject, let first = equalities(narrowest).first?.subject else {
+            return missing.map { FieldIndex(zone: zone, type: query.recordType, subject: $0) }
         }
+        let pair = FieldIndex(zone: zone, type: query.recordType, subject: first, second: sortSubject)
+        return indexIDs[pair] == nil ? [pair] : []
     }
 
-    /// The IDs of the records that the most selective comparison leaves, in ascending order. Nil if no comparison can
-    /// use an index, or if each that can leaves more than ``SearchLimits/candidatesInMemory`` records.
-    private func narrowest() throws -> [Int64]? {
-        var best: (count: Int, index: Int64, ranges: [KeyRange])?
+    /// The most selective comparison. Nil if no comparison can use an index, or if each that can leaves more than
+    /// ``SearchLimits/candidatesInMemory`` records.
+    private func narrowest() throws -> Comparison? {
+        var best: Comparison?
         for clause in query.predicate.clauses {
-            guard let index = indexIDs[clause.subject], let ranges = KeyRange.ranges(clause, now: now) else { continue }
-            let count = try count(ranges, index, upTo: best?.count ?? limits.candidatesInMemory + 1)
-            if count < best?.count ?? limits.candidatesInMemory + 1 { best = (count, index, ranges) }
+            guard let index = indexID(clause.subject), let ranges = KeyRange.ranges(clause, now: now) else { continue }
+            let limit = best?.count ?? limits.candidatesInMemory + 1
+            let count = try count(ranges, index, upTo: limit)
+            if count < limit { best = Comparison(index: index, subject: clause.subject, ranges: ranges, count: count) }
         }
-        guard let best else { return nil }
+        return best
+    }
+
+    /// The IDs of the records that the comparison leaves, in ascending order.
+    private func candidates(_ comparison: Comparison) throws -> [Int64] {
         var candidates: [Int64] = []
-        candidates.reserveCapacity(best.count)
+        candidates.reserveCapacity(comparison.count)
         let entries = try db.prepared("SELECT record FROM fieldEntries WHERE list = ? AND key >= ? AND key < ?")
-        for range in best.ranges {
-            try entries.each([.int(best.index), .blob(range.lower), .blob(range.upper)]) {
+        for range in comparison.ranges {
+            try entries.each([.int(comparison.index), .blob(range.lower), .blob(range.upper)]) {
                 candidates.append($0.int(0))
                 return true
             }
@@ -135,25 +197,34 @@ struct ZoneSearch {
         }
     }
 
-    /// Looks at the records of an index, in the order of the first sort key. Skips records that are not among
-    /// `candidates`; nil to skip none.
+    /// Looks at the records of a part of an index, in the order of the first sort key. If this order has few of the
+    /// wanted records at its beginning, sorts the candidates instead.
     private mutating func walk(
-        _ index: Int64, among candidates: [Int64]?, _ matcher: inout RecordMatcher, _ found: inout FirstPositions
+        _ walk: Walk, _ matcher: inout RecordMatcher, _ found: inout FirstPositions
     ) throws {
         let isAscending = query.order.isAscending
         let (key, id) = walkStart(found.start, isAscending)
         let sign = isAscending ? (">", "key, record") : ("<", "key DESC, record DESC")
+        let (before, last) = (found, walk.candidates.map { examined + 2 * $0.count + limits.rowsToSort })
+        var givesUp = false
         try db.prepared(
             """
             SELECT key, record FROM fieldEntries WHERE list = ? AND (key, record) \(sign.0) (?, ?) ORDER BY \(sign.1)
             """
-        ).each([.int(index), .blob(key), .int(id)]) { row in
-            let number = row.int(1)
-            if let candidates, !candidates.sortedContains(number) { return true }
-            if found.isClosed(toFirstKey: Array(row.bytes(0)), id: number) { return false }
+        ).each([.int(walk.index), .blob(walk.prefix + key), .int(id)]) { row in
+            let (key, number) = (row.bytes(0), row.int(1))
+            guard key.starts(with: walk.prefix) else { return false }
+            if found.isClosed(toFirstKey: Array(key.dropFirst(walk.prefix.count)), id: number) { return false }
+            examined += 1
+            givesUp = last.map { examined > $0 } ?? false
+            if givesUp { return false }
+            if let candidates = walk.candidates, !candidates.sortedContains(number) { return true }
             try look(at: number, &matcher, &found)
             return true
         }
+        guard givesUp, let candidates = walk.candidates else { return }
+        found = before
+        try look(at: candidates, &matcher, &found)
     }
 
     /// The entry after which reading the index begins. Without a marker, reading begins at the first entry. With one
@@ -168,9 +239,7 @@ struct ZoneSearch {
     private mutating func look(
         at number: Int64, _ matcher: inout RecordMatcher, _ found: inout FirstPositions
     ) throws {
-        try db.prepared("SELECT \(RecordRow.sql) FROM records WHERE id = ? AND zone = ? AND fields IS NOT NULL").each([
-            .int(number), .int(zone),
-        ]) {
+        try recordByID.each([.int(number), .int(zone)]) {
             try offer(RecordRow(row: $0), &matcher, &found)
             return true
         }

@@ -5,9 +5,16 @@ import GRDBSQLite
 ///
 /// A statement belongs to one connection. Do not run a statement again while its rows are being read.
 struct PreparedStatement {
-    private let statement: Statement
+    private let handle: SQLiteStatement
+    /// GRDB's statement, which closes `handle` at its end. Nil for a statement of a ``ReadConnection``.
+    private let owner: Statement?
 
-    init(_ statement: Statement) { self.statement = statement }
+    init(_ statement: Statement) { (handle, owner) = (statement.sqliteStatement, statement) }
+
+    /// - Parameter handle: A statement that ``close()`` must close.
+    init(_ handle: SQLiteStatement) { (self.handle, owner) = (handle, nil) }
+
+    func close() { sqlite3_finalize(handle) }
 
     /// Runs a statement that returns no rows.
     func run(_ values: [SQLValue] = []) throws {
@@ -36,7 +43,6 @@ struct PreparedStatement {
 
     /// Calls `body` for each row until `body` returns false.
     func each(_ values: [SQLValue] = [], _ body: (SQLRow) throws -> Bool) throws {
-        let handle = statement.sqliteStatement
         defer {
             sqlite3_reset(handle)
             sqlite3_clear_bindings(handle)
@@ -45,21 +51,18 @@ struct PreparedStatement {
             let code = value.bind(to: handle, at: CInt(index + 1))
             guard code == SQLITE_OK else { throw failure(code) }
         }
-        while try step(handle), try body(SQLRow(handle: handle)) {}
+        while try step(), try body(SQLRow(handle: handle)) {}
     }
 
     /// - Returns: Whether there is a row.
-    private func step(_ handle: SQLiteStatement) throws -> Bool {
+    private func step() throws -> Bool {
         let code = sqlite3_step(handle)
         guard code == SQLITE_ROW || code == SQLITE_DONE else { throw failure(code) }
         return code == SQLITE_ROW
     }
 
     private func failure(_ code: CInt) -> DatabaseError {
-        let message = sqlite3_db_handle(statement.sqliteStatement).flatMap { sqlite3_errmsg($0) }
-        return DatabaseError(
-            resultCode: ResultCode(rawValue: code), message: message.map { String(cString: $0) },
-            sql: statement.sql)
+        DatabaseError(code, of: sqlite3_db_handle(handle), sql: sqlite3_sql(handle).map { String(cString: $0) })
     }
 }
 
@@ -85,7 +88,19 @@ struct SQLRow {
     func textIfAny(_ column: Int) -> String? { isNull(column) ? nil : text(column) }
 }
 
-extension Database {
+/// A connection to a store's file.
+protocol SQLConnection {
     /// The statement, prepared once for each connection.
+    func prepared(_ sql: String) throws -> PreparedStatement
+}
+
+extension Database: SQLConnection {
     func prepared(_ sql: String) throws -> PreparedStatement { PreparedStatement(try cachedStatement(sql: sql)) }
+}
+
+extension DatabaseError {
+    init(_ code: CInt, of connection: SQLiteConnection?, sql: String? = nil) {
+        let message = connection.flatMap { sqlite3_errmsg($0) }
+        self.init(resultCode: ResultCode(rawValue: code), message: message.map { String(cString: $0) }, sql: sql)
+    }
 }

@@ -21,7 +21,7 @@ enum Schema {
     }
 
     /// - Throws: ``RecordStoreError`` if the file is not a store of this version; `DatabaseError` if SQLite fails.
-    static func check(_ db: Database, path: String) throws {
+    static func check(_ db: some SQLConnection, path: String) throws {
         guard try number("application_id", db) == applicationID else {
             throw RecordStoreError.damaged(path: path, reason: "it is not a record store")
         }
@@ -35,7 +35,7 @@ enum Schema {
         try db.prepared("SELECT 1 FROM sqlite_master").first { _ in false } ?? true
     }
 
-    private static func number(_ pragma: String, _ db: Database) throws -> Int {
+    private static func number(_ pragma: String, _ db: some SQLConnection) throws -> Int {
         Int(try db.prepared("PRAGMA \(pragma)").first { $0.int(0) } ?? 0)
     }
 
@@ -116,15 +116,17 @@ enum Facts: String {
     /// Deletions up to this sequence may be forgotten.
     case floor
 
-    static func text(_ fact: Facts, _ db: Database) throws -> String? {
+    static func text(_ fact: Facts, _ db: some SQLConnection) throws -> String? {
         try read(fact, db) { $0.text(0) }
     }
 
-    static func number(_ fact: Facts, _ db: Database) throws -> Int64 {
+    static func number(_ fact: Facts, _ db: some SQLConnection) throws -> Int64 {
         try read(fact, db) { $0.int(0) } ?? 0
     }
 
-    private static func read<Value>(_ fact: Facts, _ db: Database, _ value: (SQLRow) -> Value) throws -> Value? {
+    private static func read<Value>(_ fact: Facts, _ db: some SQLConnection, _ value: (SQLRow) -> Value) throws
+        -> Value?
+    {
         try db.prepared("SELECT value FROM facts WHERE name = ?").first([.text(fact.rawValue)], value)
     }
 

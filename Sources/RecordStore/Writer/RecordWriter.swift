@@ -44,7 +44,7 @@ package final class RecordWriter {
     /// Runs a transaction. If it fails, the caches of the tables are emptied.
     func transaction<Value>(_ body: (Database) throws -> Value) throws(RecordStoreError) -> Value {
         do {
-            return try store.pool.write { db in
+            return try store.writing.write { db in
                 try indexes.load(db)
                 return try body(db)
             }

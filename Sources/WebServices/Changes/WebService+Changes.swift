@@ -26,8 +26,8 @@ extension WebService {
             return (zoneRequests, try json.optionalCount("resultsLimit", atMost: RecordStore.changesMax))
         }
         let database = session.databaseID
-        // "200 records/response": the limit applies to all zones together.
-        var left = limit ?? RecordStore.changesMax
+        // "200 records/response": the limit applies to all zones together. So does the limit of bytes.
+        var (left, bytesLeft) = (limit ?? RecordStore.changesMax, store.answerBytesMax)
         return .object { json in
             json.append("zones", zoneRequests) { json, zoneRequest in
                 json.object { json in
@@ -36,6 +36,8 @@ extension WebService {
                     do throws(ServiceError) {
                         let page = try zoneRequest.page(store, database, limit: min(left, zoneRequest.limit))
                         left -= page.records.count
+                        bytesLeft -= page.records.reduce(0) { $0 + ($1.fields?.count ?? 0) }
+                        if bytesLeft <= 0 { left = 0 }
                         zoneRequest.write(page, into: &json)
                     } catch { error.write(into: &json, uuid: nil) }
                 }

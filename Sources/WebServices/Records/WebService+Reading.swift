@@ -149,6 +149,8 @@ extension ServiceError {
         case .zoneNotFound(let zone): self.init(.zoneNotFound, "there is no zone \(zone.name)")
         case .badToken: self = .bad("syncToken: this service did not issue it for this zone or database")
         case .tokenExpired(let expiry): self.init(.changeTokenExpired, "syncToken: \(expiry.reason); fetch without it")
+        case .answerTooLong(let bytesMax):
+            self = .bad("records: their fields have more than \(bytesMax) bytes together; look up fewer at once")
         case .badQuery(let refusal): self = .bad("\(refusal.path): \(refusal.reason)")
         case .store(let error):
             self.init(.tryAgainLater, "the gateway's store cannot be read: \(error)", retryAfter: 10)

@@ -1,0 +1,67 @@
+import TestSupport
+import Testing
+import Time
+
+@testable import RecordStore
+
+/// The limit of bytes for the records of one answer.
+struct AnswerSizeTests {
+    private static let bytesMax = 100
+    private static let names = (0..<6).map { "r\($0)" }
+
+    /// Records with 10 to 160 bytes of fields.
+    private func store(_ random: inout Seeded) throws -> TestStore {
+        let test = try TestStore(Folder(), answerBytesMax: AnswerSizeTests.bytesMax)
+        let lines = AnswerSizeTests.names.map { name in
+            Line.save(name, #"{"f":"\#(String(repeating: "x", count: 2 + random.below(150)))"}"#, zone: "Z")
+        }
+        try test.apply([Line.saveZone("Z")] + lines)
+        return test
+    }
+
+    private func check(_ records: [StoredRecord]) {
+        let bytes = records.map { $0.fields?.count ?? 0 }
+        #expect(records.count == 1 || bytes.reduce(0, +) <= AnswerSizeTests.bytesMax, "\(bytes)")
+    }
+
+    @Test(arguments: Seeded.seeds, [false, true])
+    func `pages of changes have at most the limit or one record, and together all records`(
+        seed: UInt64, isReverse: Bool
+    ) throws {
+        var random = Seeded(seed)
+        let test = try store(&random)
+        var (names, token, moreComing) = ([String](), nil as String?, true)
+        while moreComing {
+            let page = try test.store.changes(of: ZoneKey(name: "Z"), in: .alice, since: token, isReverse: isReverse)
+            check(page.records)
+            names += page.records.map(\.name)
+            (token, moreComing) = (page.token, page.moreComing)
+        }
+        #expect(names == (isReverse ? AnswerSizeTests.names.reversed() : AnswerSizeTests.names))
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `pages of a query have at most the limit or one record, and together all records`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let test = try store(&random)
+        var (names, marker) = ([String](), nil as String?)
+        repeat {
+            let query = try RecordQuery(
+                #"{"recordType":"Note"}"#, in: .one(ZoneKey(name: "Z")), limit: 4, marker: marker)
+            let page = try test.store.query(query, in: .alice, now: Instant(microseconds: 0))
+            check(page.records)
+            names += page.records.map(\.name)
+            marker = page.marker
+        } while marker != nil
+        #expect(names == AnswerSizeTests.names)
+    }
+
+    @Test func `a lookup of records beyond the limit is refused, and one at the limit is answered`() throws {
+        let test = try TestStore(Folder(), answerBytesMax: 24)
+        try test.apply(["a", "b", "c"].map { Line.save($0, #"{"f":"1234"}"#) })
+        #expect(try test.store.records(named: ["a", "c"], of: .alice).compactMap { $0?.fields?.count } == [12, 12])
+        #expect(throws: RecordReadError.answerTooLong(bytesMax: 24)) {
+            try test.store.records(named: ["a", "b", "c"], of: .alice)
+        }
+    }
+}
