@@ -31,6 +31,8 @@ package final class Gateway: Sendable {
     let reads = ReadThreads()
     /// Nil until the gateway accepts requests.
     private let server = Mutex<WebServer?>(nil)
+    /// The certificate of the last ``reload(_:)``; nil before a reload.
+    private let reloaded = Mutex<ServerCertificate?>(nil)
     private let signals: Signals
 
     /// How long requests in flight may take when the gateway stops.
@@ -123,6 +125,7 @@ package final class Gateway: Sendable {
             ])
         }
         guard let certificate = try next.certificate() else { return }
+        reloaded.withLock { $0 = certificate }
         server.withLock { $0 }?.use(certificate)
     }
 
@@ -218,6 +221,7 @@ extension Gateway {
             throw AddressError(key: "api.listen", reason: "api.listen: \(error)")
         }
         self.server.withLock { $0 = server }
+        if let certificate = reloaded.withLock({ $0 }) { server.use(certificate) }
         try GatewayFile.write(port: server.port, host: settings.address.host, in: folder, process: getpid())
         onReady(service.address(port: server.port))
         for await _ in signals.stop {}

@@ -20,10 +20,14 @@ final class AccessKeyMonitor: Sendable {
         var stamp: FileStamp?
         var reading = Reading.open
 
-        /// Reads the file. Wrong contents or permissions are kept with the stamp of the file, so that later requests do
-        /// not read the same file again. A failed call is not kept, because the cause may be gone with the next
-        /// request.
-        mutating func update(_ file: AccessKeyFile, _ stamp: FileStamp?) {
+        /// Reads the file if its stamp has changed, or if its status cannot be read. Wrong contents or permissions are
+        /// kept with the stamp of the file, so that later requests do not read the same file again. A failed call is
+        /// not kept, because the cause may be gone with the next request.
+        mutating func update(_ file: AccessKeyFile) {
+            var status = stat()
+            let stamp = stat(file.path, &status) == 0 ? FileStamp(status) : nil
+            if case .open = reading, stamp == nil, errno == ENOENT { return }
+            guard stamp == nil || stamp != self.stamp else { return }
             do throws(AccessKeyError) {
                 if let loaded = try file.load() {
                     (reading, self.stamp) = (.keys(loaded.keys), loaded.stamp)
@@ -52,22 +56,15 @@ final class AccessKeyMonitor: Sendable {
         state = Mutex(State())
     }
 
-    /// The result of the last reading. Reads the file first if its stamp has changed. If there is no stamp, as for a
-    /// missing file, tries to read the file at every call.
+    /// The result of the last reading. Reads the file first if its stamp has changed, or if its status cannot be read.
     func currentReading() -> Reading {
         guard let file else { return .open }
         let (reading, problem) = state.withLock { state in
-            let (stamp, known) = (AccessKeyMonitor.stamp(of: file.path), state.reading.problem)
-            if stamp == nil || stamp != state.stamp { state.update(file, stamp) }
+            let known = state.reading.problem
+            state.update(file)
             return (state.reading, state.reading.problem == known ? nil : state.reading.problem)
         }
         if let problem { report(problem) }
         return reading
-    }
-
-    /// The stamp of the file at this path; nil if there is no file, or its status cannot be read.
-    private static func stamp(of path: String) -> FileStamp? {
-        var status = stat()
-        return stat(path, &status) == 0 ? FileStamp(status) : nil
     }
 }

@@ -11,8 +11,9 @@ struct CredentialQuery {
     ///   `ckSession` differs from `ckWebAuthToken`.
     init(_ rawQuery: String) throws(AccessError) {
         var found: [String: String] = [:]
-        for parameter in rawQuery.split(separator: "&") {
-            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for parameter in rawQuery.utf8.split(separator: UInt8(ascii: "&")) {
+            let parts = parameter.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { Substring($0) }
             guard let name = PercentText.decoded(parts[0]), CredentialQuery.names.contains(name) else { continue }
             guard found[name] == nil else { throw .badRequest(name, "the parameter occurs more than once") }
             found[name] = try CredentialQuery.token(parts.count == 2 ? parts[1] : "", name)

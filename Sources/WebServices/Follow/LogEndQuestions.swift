@@ -28,8 +28,10 @@ final class LogEndQuestions {
         while mayRun() {
             wake.clear()
             barrier.expire(at: .now)
-            if barrier.beginQuestion() {
+            let reads = barrier.beginQuestion()
+            if reads > 0 {
                 try ask(while: mayRun)
+                LoadPause.pause(afterItems: reads)
             } else {
                 _ = try poller.poll(timeoutMilliseconds: 100)
             }

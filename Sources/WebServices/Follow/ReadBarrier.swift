@@ -60,12 +60,12 @@ final class ReadBarrier: Sendable {
 
     /// Begins a question that covers all reads that have come.
     ///
-    /// - Returns: Whether ingest must be asked for the log's last sequence. False if no read waits for an answer.
-    func beginQuestion() -> Bool {
+    /// - Returns: How many reads wait for ingest's answer with the log's last sequence. If 0, ingest need not be asked.
+    func beginQuestion() -> Int {
         state.withLock { state in
             state.asked += state.arrived
             state.arrived = []
-            return !state.asked.isEmpty
+            return state.asked.count
         }
     }
 

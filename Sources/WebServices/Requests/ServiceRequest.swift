@@ -22,9 +22,10 @@ struct ServiceRequest: Sendable {
     /// The decoded value of a parameter in the query. Nil if the parameter is missing or empty, or if its
     /// percent-encoding is not valid.
     func parameter(_ name: String) -> String? {
-        for pair in query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1)
-            if parts.first == name[...], parts.count == 2 { return parts[1].removingPercentEncoding }
+        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1)
+            guard parts.count == 2, parts[0].elementsEqual(name.utf8) else { continue }
+            return Substring(parts[1]).removingPercentEncoding
         }
         return nil
     }

@@ -29,7 +29,9 @@ struct DoorProducer<StoredEvent: Sendable>: Sendable {
         var checked = ContinuousClock.now
         while !isStopped() {
             wake.clear()
+            let first = next
             while producer.hasRoom, try send(producer, &next) {}
+            LoadPause.pause(afterItems: Int(next - first))
             try producer.pump(wait: Self.checkInterval)
             guard .now - checked >= Self.checkInterval else { continue }
             checked = .now
