@@ -26,6 +26,8 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     private var isInputClosed = false
     private var closesWhenWritten = false
     private var hasRefused = false
+    /// Whether the last answer is written and the rest of its request is read and dropped.
+    private var isDraining = false
     private var disconnectActions: [@Sendable () -> Void] = []
 
     init(_ options: WebServerOptions) { self.options = options }
@@ -59,6 +61,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: The request
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isDraining else { return }
         switch unwrapInboundIn(data) {
         case .head(let head): context.fireChannelRead(wrapInboundOut(.head(begin(head, context))))
         case .body: context.fireChannelRead(data)
@@ -67,6 +70,11 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
             updatePhase()
             context.fireChannelRead(data)
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        if isDraining { context.read() }
     }
 
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> HTTPRequest {
@@ -93,6 +101,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     /// an error first.
     private func endInput(_ context: ChannelHandlerContext) {
         isInputClosed = true
+        if isDraining { context.close(promise: nil) }
         if let request, !request.isWhole { context.fireErrorCaught(ChannelError.inputClosed) }
         for action in disconnectActions { action() }
         disconnectActions = []
@@ -167,9 +176,22 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
             self.unflushedAnswers -= 1
             self.watch?.answerFlushEnded()
             if let answered { self.end(answered, isComplete: result.isSuccess) }
-            self.continueOrClose(context)
+            if result.isSuccess, self.mustDrain(answered) { self.drain(context) } else { self.continueOrClose(context) }
         }
         context.write(wrapOutboundOut(part), promise: written)
+    }
+
+    /// Whether the client may still be sending the request. If the socket were closed with unread input, the client
+    /// would get a reset connection, perhaps before it has read the answer.
+    private func mustDrain(_ answered: RequestInFlight?) -> Bool {
+        isHTTP1 && closesWhenWritten && unflushedAnswers == 0 && !isInputClosed && answered?.isWhole != true
+    }
+
+    private func drain(_ context: ChannelHandlerContext) {
+        isDraining = true
+        timer?.set(options.limits.drainWait)
+        context.close(mode: .output, promise: nil)
+        context.read()
     }
 
     private func end(_ request: RequestInFlight, isComplete: Bool) {
@@ -189,8 +211,9 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// A close of the input happens at once. Any other close waits until the answers that have ended are written to the
-    /// socket, and then closes the whole channel.
+    /// socket, and then closes the whole channel. While the rest of a refused request is dropped, a close has no effect.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard !isDraining else { return promise?.succeed() ?? () }
         guard mode != .input, unflushedAnswers > 0 else {
             return context.close(mode: mode == .input ? .input : .all, promise: promise)
         }
@@ -206,7 +229,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func enter(_ new: Phase) {
-        guard new != phase else { return }
+        guard new != phase, !isDraining else { return }
         phase = new
         let limits = options.limits
         timer?.set(new == .awaitingAnswer ? nil : new == .writing ? limits.responseWait : limits.requestWait)

@@ -59,6 +59,9 @@ package struct WebServerLimits: Sendable {
     /// How long a client may take to receive an answer. After this time, the HTTP/1 connection or the HTTP/2 stream is
     /// closed.
     package var responseWait = Duration.seconds(30)
+    /// How long the server reads and drops the rest of a request that it has refused. If it closed the connection at
+    /// once, the client could lose the answer.
+    package var drainWait = Duration.seconds(2)
 
     package init() {}
 }

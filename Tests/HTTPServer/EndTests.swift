@@ -18,7 +18,9 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a waiting request is notified when its client disconnects`(endsInputFirst: Bool) async throws {
+    func `a waiting request is notified when its client disconnects or closes its sending side`(endsInputFirst: Bool)
+        async throws
+    {
         let rig = try await ServerRig()
         var client: RawClient? = try rig.connect()
         client?.get("/held")
@@ -35,7 +37,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `hundreds of requests that wait cost no threads`() async throws {
+    @Test func `hundreds of waiting requests do not take a thread each`() async throws {
         let rig = try await ServerRig()
         let clients = try (0..<400).map { _ in try rig.connect() }
         for client in clients { client.get("/held") }

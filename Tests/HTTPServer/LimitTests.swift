@@ -35,7 +35,7 @@ import Testing
             $0.limits.bodyBytesMax = 100
             $0.refuse = { refusal, _ in WebResponse(status: refusal.status, body: ServerRig.big) }
         }
-        for _ in 0..<20 {
+        for _ in 0..<10 {
             let client = try rig.connect()
             client.send(Self.tooLongRequest)
             // The refusal and the end of the input reach the connection in either order.
@@ -56,6 +56,29 @@ import Testing
         let begun = await client.answers(1)
         client.endInput()
         #expect(RawClient.statuses(in: begun + (await client.rest())) == [413])
+        try await rig.stop()
+    }
+
+    @Test func `a client that sends its whole body before it reads gets the refusal, not a reset`() async throws {
+        let rig = try await ServerRig { $0.limits.bodyBytesMax = 100 }
+        let length = 16 << 20
+        for head in ["content-length: \(length)\r\n\r\n", "transfer-encoding: chunked\r\n\r\n1000000\r\n"] {
+            let client = try rig.connect()
+            let body = String(repeating: "x", count: length)
+            #expect(await onThread { client.send("POST / HTTP/1.1\r\nhost: x\r\n\(head)\(body)") })
+            #expect(RawClient.statuses(in: await client.rest()) == [413])
+        }
+        try await rig.stop()
+    }
+
+    @Test func `a client that goes on sending after a refusal is disconnected`() async throws {
+        let rig = try await ServerRig {
+            $0.limits.bodyBytesMax = 100
+            $0.limits.drainWait = .milliseconds(100)
+        }
+        let client = try rig.connect()
+        client.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000000\r\n\r\n")
+        while await onThread({ client.send("x") }) { try await Task.sleep(for: .milliseconds(5)) }
         try await rig.stop()
     }
 

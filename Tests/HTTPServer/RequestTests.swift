@@ -46,7 +46,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `Expect is answered up to the limit of the path`() async throws {
+    @Test func `Expect is answered with 100 up to the limit of the path, and with 413 above it`() async throws {
         let rig = try await ServerRig {
             $0.limits.bodyBytesMax = 1
             $0.bodyBytesMax = { $0 == "/large" ? 2 : nil }
@@ -56,11 +56,14 @@ import Testing
         #expect(await client.statuses(1) == [100])
         client.send("bb")
         #expect(await client.answers(1).hasSuffix("bb"))
+        let other = try rig.connect()
+        other.send("POST /large?q HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n")
+        #expect(await other.statuses(1) == [413])
         try await rig.stop()
     }
 
     @Test(arguments: ["HTTP/1.0\r\n\r\n", "HTTP/1.1\r\nhost: x\r\nconnection: Close\r\n\r\n"])
-    func `a client that asks for one answer gets "connection: close" with it`(rest: String) async throws {
+    func `if a client wants the connection closed, its answer has "connection: close"`(rest: String) async throws {
         let rig = try await ServerRig()
         let client = try rig.connect()
         client.send("GET / " + rest)

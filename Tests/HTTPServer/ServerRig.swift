@@ -25,8 +25,9 @@ final class ServerRig: Sendable {
 
     static let big = Array(repeating: UInt8(ascii: "x"), count: 8 << 20)
 
-    /// Answers `/held` when the test ends the request or the client disconnects. The answer of `/big` is longer than
-    /// what sockets buffer. The answers of other paths have the request's body.
+    /// Answers `/held` when the test ends the request, when the client disconnects or closes its sending side, or when
+    /// the server cancels the request. The answer of `/big` is longer than what sockets buffer. The answers of other
+    /// paths have the request's body.
     private func answer(_ request: WebRequest) async -> WebResponse {
         requests.withLock { $0.append(request) }
         switch request.path {
@@ -85,7 +86,8 @@ final class ValueRecorder<Value: Sendable>: Sendable {
 
     var all: [Value] { values.withLock { $0 } }
 
-    /// Waits for the next value. Only one task may wait at a time.
+    /// The first value that `next` has not returned yet. Waits if there is no such value. Only one task may wait at a
+    /// time.
     func next() async throws -> Value { try #require(await stream.stream.first { _ in true }) }
 }
 

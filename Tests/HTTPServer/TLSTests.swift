@@ -26,7 +26,7 @@ struct TLSTests {
         }
     }
 
-    /// What curl prints: the body, the HTTP version and the status.
+    /// What curl prints: the body, the HTTP version and the status. Without an answer, the last two are `0 000`.
     private func curl(_ rig: ServerRig, _ target: String, _ options: String...) async throws -> String {
         let url = "https://127.0.0.1:\(rig.server.port)\(target)"
         let fixed = ["--silent", "--max-time", "60", "--write-out", " %{http_version} %{http_code}"]
@@ -34,7 +34,7 @@ struct TLSTests {
         return await (try TestProgram("/usr/bin/curl", fixed + trust + options + [url])).standardOutput()
     }
 
-    @Test func `clients choose HTTP 2 or HTTP 1`() async throws {
+    @Test func `clients choose HTTP 2 or HTTP 1, but not TLS 1.1`() async throws {
         let rig = try await rig()
         #expect(try await curl(rig, "/", "--http2", "--data", "hello") == "hello 2 200")
         #expect(try await curl(rig, "/", "--http1.1", "--data", "hello") == "hello 1.1 200")
@@ -123,7 +123,7 @@ struct TLSTests {
         try await stopped
     }
 
-    @Test func `new connections get the new certificate`() async throws {
+    @Test func `new connections get the new certificate, and a certificate with another key is refused`() async throws {
         let rig = try await rig()
         #expect(try await curl(rig, "/").hasSuffix(" 2 200"))
         try certificates.make(commonName: "two")
