@@ -28,8 +28,8 @@ struct AppState {
     var hold: AppHold?
     /// The number of scheduled ``Effect/hold(app:status:reason:wasProbe:)`` effects of the app.
     var scheduledHolds = 0
-    /// At most ``suspectsMax`` devices whose addresses the transport does not know. When the transport accepts a push
-    /// of the app, these devices are retired and the list is emptied.
+    /// At most ``suspectsMax`` devices whose addresses the transport does not know. The list is emptied when the
+    /// transport accepts a push of the app. The devices are then retired, unless the push went to one of them.
     var suspects: [Retirement] = []
 
     /// With this many suspects, the configuration must be wrong, not the addresses of the devices.

@@ -97,7 +97,11 @@ extension DeliverStage {
             let state = registry.apps[app]
             if state.hold != nil || state.scheduledHolds > 0 { schedule(.resume(app: app), receivedAt, &note) }
             if state.hold != nil, state.isSuspicious { reportRecovery(of: app, into: &out) }
-            for suspect in state.suspects { schedule(.retire(suspect), receivedAt, &note) }
+            // If the device was a suspect itself, the transport has rejected valid addresses. Then the addresses of the
+            // other suspects may be valid too.
+            if !state.suspects.contains(where: { $0.device.isSame(as: push.device) }) {
+                for suspect in state.suspects { schedule(.retire(suspect), receivedAt, &note) }
+            }
             registry.apps[app].suspects = []
             registry.apps[app].hasAccepted = true
         }

@@ -4,7 +4,7 @@ import Time
 
 @testable import Deliver
 
-/// Answers that come late, early or out of order. Times are seconds since 1970.
+/// Answers that come late or out of order, and answers that withdraw deliveries. Times are seconds since 1970.
 @Suite struct AnswerOrderTests {
     private func harness(_ events: String...) throws -> (DeliverHarness, [Delivery]) {
         var harness = try DeliverHarness(settings: "transports: {apns: {use: file}}")

@@ -114,8 +114,10 @@ import Time
             harness.advance(to: second)
             for delivery in harness.takeDeliveries() { harness.answer(inFlight(delivery, until: second + 100)) }
         }
-        harness.advance(to: 310)
-        #expect(harness.deliveries.isEmpty)
+        harness.advance(to: 307)
+        #expect(harness.stage.pending.count == 1)
+        harness.advance(to: 308)
+        #expect(harness.deliveries.isEmpty && harness.stage.pending.isEmpty)
         #expect(harness.outcomes.last?.contains(#""outcome":"expired""#) == true)
         #expect(harness.outcomes.last?.contains(#""attempts":1"#) == true)
     }

@@ -119,7 +119,7 @@ import Time
             "a token that was registered after it became invalid stays")
     }
 
-    @Test func `held pushes for devices that have changed their app end at the app's next probe`() throws {
+    @Test func `at the next probe of a stopped app, held pushes to devices that now have another app end`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), register("phone"), push(collapseID: nil))
         for delivery in harness.takeDeliveries() { harness.answer(TransportAnswer(delivery.id, .stopped, status: 403)) }
