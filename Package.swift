@@ -132,7 +132,7 @@ var libraries: [Target] {
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
                 "BuiltIns", "Match", "Coalesce", "Payload", "Deliver", "LocalAPNs", "Signing", "TransportAPNs",
-                "WebServices",
+                "RecordStore", "WebServices",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

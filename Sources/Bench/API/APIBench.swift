@@ -1,12 +1,16 @@
 import BuiltIns
+import Glibc
 import PipelineKit
 import PipelineRuntime
+import RecordStore
+import WebServices
 import ZeroMQ
 
 /// Sends requests with `h2load` to a gateway for CloudKit Web Services. The gateway and ingest run in processes of
 /// their own.
 struct APIBench: Sendable {
-    /// How many requests of each kind to send. The bench sends fewer requests with 10 or 200 operations.
+    /// How many requests of each kind to send. The bench sends fewer requests with 10 or 200 operations, and at most
+    /// ``writesPerConnection`` writes over each connection.
     let requests: Int
     let connections: Int
     /// How many records the zone has before the requests, rounded down to a multiple of 200.
@@ -14,6 +18,9 @@ struct APIBench: Sendable {
     /// The setting `log.sync` of the pipeline file.
     let sync: String
     let interruption: Interruption
+
+    /// A write may take as long as the setting `log.sync` allows, such as 50 ms.
+    private static let writesPerConnection = 400
 
     /// A kind of request, which `h2load` sends many times.
     enum Request: String, CaseIterable, Sendable {
@@ -46,6 +53,7 @@ struct APIBench: Sendable {
             }
             let probe = try StageProbe(processes.plans[0], processes.context, timeout: .seconds(10))
             try fill(port: port, in: folder)
+            try buildIndexes(port: port, in: folder, processes.checked)
             return try Request.allCases.dropFirst().map {
                 try measureAndCheck($0, port: port, in: folder, probe, processes)
             }
@@ -78,6 +86,25 @@ struct APIBench: Sendable {
         _ = try load(.modify200, port: port, in: folder, body: others).run(requests: max(1, records / 200 - 1))
     }
 
+    /// Sends the query until the store has each index that the gateway makes for this query.
+    private func buildIndexes(port: Int, in folder: String, _ checked: CheckedPipeline) throws {
+        guard let gateway = try checked.gateway else { return }
+        let store = StoreFolder(gateway, of: checked.file).store
+        var known: [StoreSummary.Index]?
+        while true {
+            _ = try load(.query, port: port, in: folder, body: Request.query.body).run(requests: 1)
+            var indexes: [StoreSummary.Index]
+            repeat {
+                try interruption.check()
+                // The gateway looks for wanted indexes five times a second.
+                usleep(600_000)
+                indexes = try StoreSummary(path: store).indexes
+            } while indexes.contains { !$0.isComplete }
+            if indexes == known { return }
+            known = indexes
+        }
+    }
+
     /// Measures a kind of request, and checks that the log grew by one event for each record that the requests saved.
     private func measureAndCheck(
         _ request: Request, port: Int, in folder: String, _ probe: StageProbe, _ processes: StageProcesses
@@ -104,7 +131,8 @@ struct APIBench: Sendable {
 
     private func measure(_ request: Request, port: Int, in folder: String) throws -> Result {
         try interruption.check()
-        let count = max(connections, requests / max(1, request.writes / 4))
+        var count = max(connections, requests / max(1, request.writes / 4))
+        if request.writes > 0 { count = min(count, connections * Self.writesPerConnection) }
         return Result(
             request: request, requests: count, load: try load(request, port: port, in: folder).run(requests: count))
     }
