@@ -46,8 +46,8 @@ import Time
         let personalStrings = try Self.personalStrings(pipeline)
         let outcomes = try pipeline.events(of: "outcomes")
         try #require(outcomes.count > 100)
-        // Only early outcomes are tried: a badge depends on every push before it, so the case of a late outcome would
-        // have hundreds of lines to try.
+        // Only early outcomes are tried: a badge counts all earlier notifications of its user with `shouldBadge`, so
+        // the case of a late outcome would have hundreds of lines to try.
         let tried = outcomes.indices.prefix(Tier.value(80, full: 300))
         let kinds = try Dictionary(grouping: tried) { try Self.kind(outcomes[$0]) }
         try #require(kinds.count >= 2)
@@ -104,7 +104,8 @@ import Time
                     #"{"type":"record.save","time":"2026-01-01T00:00:02Z",\#(place),"database":"public","#
                         + #""record":{"recordName":"\#(name)","recordType":"Note"}}"#
                 })
-        // The first push is of one subscription and is sent at once. The notifications held meanwhile become one push.
+        // The first match becomes a push at once. The other matches, of both subscriptions, are held and become the
+        // second push.
         try #require(try pipeline.events(of: "outcomes").count == 2)
         let made = try Self.export(pipeline).make(.notPushed(change: 5, user: "_margarethe", device: "gadget"))
         #expect(made.inputCount > 3)

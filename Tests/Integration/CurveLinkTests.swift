@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Links and doors with CURVE keys accept only clients whose keys are listed for that use.
+/// A link or door with CURVE keys rejects each client whose key it does not know. The link and the door of a stage
+/// may know different keys.
 @Suite struct CurveLinkTests {
     private let folder: Folder
     private let keys: [String: CurveKeyPair]
@@ -62,7 +63,7 @@ import ZeroMQ
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "the link") { $0.phase == .running }
             let plan = pipeline.source.plan
-            let clients = Clients(door: plan.door ?? "", bind: plan.bind, keys: keys)
+            let clients = Clients(door: plan.door ?? "", link: plan.bind, keys: keys)
             let result = try await SocketThread.run(name: "clients") { try body(clients) }
             pipeline.stop()
             try await running.value
@@ -73,8 +74,8 @@ import ZeroMQ
         }
     }
 
-    @Test func `a stage with a known key reads the log, but a reader without a key is rejected`() async throws {
-        let refusal = try await run(pipeline()) { try $0.refusal(of: nil, at: $0.bind) }
+    @Test func `a stage with a known key can connect, but a reader without a key is rejected`() async throws {
+        let refusal = try await run(pipeline()) { try $0.refusal(of: nil, at: $0.link) }
         #expect(refusal == .keyRequired)
     }
 
@@ -91,8 +92,8 @@ import ZeroMQ
         let screen = try pair("screen").publicKey.z85
         try await run(pipeline(lists: lists)) { clients in
             #expect(try clients.producer("orders", withKey: "shop").greet(timeout: .seconds(20)) == 0)
-            #expect(try clients.refusal(of: "shop", at: clients.bind) == .keyNotListed(shop))
-            #expect(try clients.refusal(of: "screen", at: clients.bind) == nil)
+            #expect(try clients.refusal(of: "shop", at: clients.link) == .keyNotListed(shop))
+            #expect(try clients.refusal(of: "screen", at: clients.link) == nil)
             let error = try #require(throws: LinkError.self) {
                 _ = try clients.producer("orders", withKey: "screen").greet(timeout: .seconds(20))
             }
@@ -101,7 +102,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a client keeps its producer name with either of its two keys`() async throws {
+    @Test func `a producer name belongs to one client, which may use either of its two keys`() async throws {
         let lists = "producers: {shop: [\(try key("shop")), \(try key("shop.next"))], rival: \(try key("rival"))}"
         try await run(pipeline(lists: lists)) { clients in
             let first = try clients.producer("orders", withKey: "shop")
@@ -154,7 +155,7 @@ import ZeroMQ
             "pipeline: open\ndata: data\nstages: {ingest: {}, match: {from: ingest}}", file: "open.yaml",
             folder: folder.path, registry: .builtIns)
         let open = try PipelineProcess(file, in: HostSurroundings(registry: .builtIns, context: context))
-        let refusal = try await run(open) { try $0.refusal(of: "shop", at: $0.bind) }
+        let refusal = try await run(open) { try $0.refusal(of: "shop", at: $0.link) }
         #expect(refusal == .serverHasNoKeys)
     }
 }
@@ -162,7 +163,8 @@ import ZeroMQ
 /// Clients with contexts of their own, as on other machines. Only one thread may use them.
 private struct Clients: Sendable {
     let door: String
-    let bind: String
+    /// The address of ingest's link.
+    let link: String
     let keys: [String: CurveKeyPair]
 
     private func makeSocket(withKey name: String?, expecting servers: [String]) throws -> ClientSocket {

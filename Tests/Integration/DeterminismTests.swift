@@ -42,7 +42,8 @@ import Testing
         }
     }
 
-    /// Without a snapshot, a restarted stage reads its whole history, with the same credit as any consumer.
+    /// Without a snapshot, a restarted stage reads its upstream's log from the beginning. It grants the usual
+    /// credit.
     @Test(.timeLimit(.minutes(5))) func `a restarted stage reads a history that is larger than its credit`()
         async throws
     {
@@ -74,7 +75,7 @@ import Testing
             guard found != wanted else { continue }
             Issue.record(
                 """
-                \(what): \(log) differs from event \(index + 1) on, \(found.count) instead of \(wanted.count)
+                \(what): \(log) differs from event \(index + 1) on, \(found.count) events instead of \(wanted.count)
                 found:  \(found.dropFirst(index).first ?? "the end")
                 wanted: \(wanted.dropFirst(index).first ?? "the end")
                 """)

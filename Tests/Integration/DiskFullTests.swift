@@ -4,7 +4,7 @@ import PipelineRuntime
 import TestSupport
 import Testing
 
-/// A disk that is full for a while only delays the pipeline.
+/// A disk that is full for a while delays the pipeline but changes no event. Deliver may send some pushes twice.
 @Suite(.serialized) struct DiskFull {
     @Test(.timeLimit(.minutes(5)), arguments: Tier.some(of: [30, 200]))
     func `shortages of disk space at random writes change no event in any log`(every: Int) async throws {
@@ -29,8 +29,8 @@ import Testing
             #expect(try pipeline.events(of: name) == expected.events(of: name), "\(name)")
             #expect(try EventLogs.verify(directory: pipeline.folder.path + "/logs/" + name).isSound)
         }
-        // When deliver stops while the disk is full, it cannot record the answers, so it sends these pushes
-        // again after its restart.
+        // When deliver stops while the disk is full, it cannot record the answers to some pushes, so it
+        // sends these pushes again after its restart.
         var seen: Set<String> = []
         let first = pipeline.pushes.filter { seen.insert($0).inserted }
         #expect(first.elementsEqual(expected.pushes), "\(first.count) pushes, not \(expected.pushes.count)")

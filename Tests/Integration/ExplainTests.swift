@@ -76,7 +76,7 @@ import Testing
         #expect(yes > 0 && no > 0, "\(yes) pushed, \(no) not")
     }
 
-    /// A text "change user device" for each change that caused an accepted push.
+    /// A text "change user device" for each accepted outcome and each change that led to it.
     private static func accepted(_ pipeline: VirtualPipeline) throws -> Set<String> {
         var found: Set<String> = []
         var parser = JSONParser()
@@ -242,7 +242,8 @@ import Testing
         #expect(answer.isPushed && answer.explanations.count == 1, "\(answer.json)")
     }
 
-    /// An explanation for all subscriptions of a user reads the logs only once.
+    /// An explanation of all subscriptions of a user follows their matches from log to log together. An explanation of
+    /// one subscription follows only its own match.
     @Test func `the explanation of a subscription is the same alone and among all subscriptions of its user`()
         async throws
     {
@@ -299,7 +300,9 @@ import Testing
         #expect(!answer.isPushed)
     }
 
-    @Test func `an unknown or ambiguous name is rejected, and the nearest known name is suggested`() async throws {
+    @Test func `an unknown change and an unknown or ambiguous name are rejected, and a similar name is suggested`()
+        async throws
+    {
         let pipeline = try await Self.run([
             Self.register("alice-mac"), Self.save("feed"), Self.register("alice-mac", of: "_b"), Self.note("n"),
         ])

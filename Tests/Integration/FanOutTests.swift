@@ -40,8 +40,8 @@ import Testing
         """
     }
 
-    /// Commands for visible and silent subscriptions, with and without a collapse ID, and for changes that all of them
-    /// watch.
+    /// Commands that save visible and silent subscriptions, with and without a collapse ID, and then records that all
+    /// of them watch. Some subscriptions fire only once, at the first record.
     private static func commands(watchers: Int, changes: Int, _ random: inout Seeded) -> [String] {
         let infos = [
             #"{"alertBody":"Changed"}"#, #"{"shouldSendContentAvailable":true}"#,
@@ -102,7 +102,7 @@ import Testing
         try await whole.run(commands, batchSizes: [], drains: true)
         let (events, wakes, all) = try Self.parts(
             whole.folderOfLogs + "/" + log, log == "matches" ? "changes" : "matches")
-        #expect((log == "matches" ? events : wakes) > 0, "no step has several parts")
+        #expect((log == "matches" ? events : wakes) > 0, "no event or wake has several parts")
         for batches in 1..<all {
             let logs = try RewrittenLogs(of: whole.folderOfLogs)
             try logs.cut(log, after: batches)
@@ -213,7 +213,7 @@ import Testing
         #expect(results.allSatisfy { $0.compared.count >= UInt64(matches.count) })
     }
 
-    /// One event, and one wake, with more outputs than a batch may have.
+    /// The outputs of one event, and those of one wake, have more bytes than a batch may have.
     @Test(.timeLimit(.minutes(5))) func `outputs larger than the largest batch are written in parts`() async throws {
         let watchers = 9_000
         let info = #"{"alertBody":"Changed","collapseIDKey":"c","desiredKeys":["title"]}"#

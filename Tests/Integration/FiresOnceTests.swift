@@ -22,7 +22,7 @@ import Testing
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// The first two changes do not match. The third makes the subscription fire, and the last two would match too.
+    /// The notes n1 and n2 do not match. The note n3 makes the subscription fire, and n4 and n5 would match too.
     private static let commands = [
         #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"notes"}"#,
         #"{"type":"subscription.save",\#(place),"database":"public","user":"_a","subscription":{"subscriptionID":"once","#
@@ -68,15 +68,15 @@ import Testing
         }
     }
 
-    private static func check(_ folder: Folder, against whole: VirtualPipeline, _ place: String) async throws {
+    private static func check(_ folder: Folder, against whole: VirtualPipeline, _ label: String) async throws {
         let crashed = try pipeline(in: folder)
         try await crashed.run([], batchSizes: [], drains: true)
-        #expect(try crashed.events(of: "matches") == whole.events(of: "matches"), "\(place)")
-        #expect(crashed.pushes == whole.pushes, "\(place)")
+        #expect(try crashed.events(of: "matches") == whole.events(of: "matches"), "\(label)")
+        #expect(crashed.pushes == whole.pushes, "\(label)")
         let recorded = try RecordedPipeline(
             PipelineFile.parse(yaml, file: "once.yaml", registry: .builtIns), logs: crashed.folderOfLogs)
         let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
-        #expect(results.compactMap(\.difference) == [], "\(place)")
+        #expect(results.compactMap(\.difference) == [], "\(label)")
     }
 
     /// A copy of the logs in which match has written only `cut` bytes, and no later stage has read them.

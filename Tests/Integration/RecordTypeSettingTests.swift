@@ -72,7 +72,7 @@ import Testing
 
     /// Ingest's setting `subscriptionsInAnyDatabase` is recorded as the string `"true"`, and must be readable as a
     /// boolean.
-    @Test func `a folder of logs is explained with its recorded settings`() async throws {
+    @Test func `a change in a folder of logs is explained with the recorded settings`() async throws {
         let pipeline = try VirtualPipeline(Self.file("ignore"))
         try await pipeline.run(Self.preparation + [Self.save("Task", "t1")], batchSizes: [], drains: true)
         let logs = try RecordedLogs(place: pipeline.folderOfLogs)

@@ -7,7 +7,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// Sends commands that change several records at once through real hosts.
+/// Tests `records.modify`, the command that can change several records at once, in a running pipeline.
 @Suite struct RecordsModify {
     private static let place =
         #""container":"iCloud.com.example.Notes","environment":"development","database":"private","owner":"_alice""#

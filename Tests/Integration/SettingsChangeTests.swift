@@ -91,9 +91,10 @@ import Testing
             "record.save", at: time, #""database":"public","record":{"recordName":"\#(name)","recordType":"Note"}"#)
     }
 
-    /// Coalesce restarts under `latest` while it holds the first change. It sends this change at its deadline, before
-    /// the next event arrives. `latest` remembers when the first change was sent, so the second change waits for the
-    /// end of the window. The third process rebuilds its state from the logs, and must know this time too.
+    /// Coalesce restarts under `latest` while it holds the first notification. It sends this notification at its
+    /// deadline, before the next match arrives. `latest` remembers when the first notification was sent, so the second
+    /// one waits for the end of the window. In the third run, coalesce rebuilds its state from the logs, and must know
+    /// this time too.
     @Test func `a stage that rebuilds its state handles each deadline under the settings that were valid then`()
         async throws
     {
@@ -118,7 +119,7 @@ import Testing
         }
         let history = try SettingsHistory(logDirectory: after.folderOfLogs + "/notifications")
         #expect(history.entries.map(\.after) == [0, 1])
-        #expect(try after.events(of: "notifications").count == 1, "the second change was sent too early")
+        #expect(try after.events(of: "notifications").count == 1, "the second notification was sent too early")
         try await after.run([], batchSizes: [], drains: true)
         #expect(try after.events(of: "notifications").count == 2)
         let recorded = try RecordedPipeline(file, logs: after.folderOfLogs)
@@ -126,7 +127,8 @@ import Testing
         #expect(results.compactMap(\.difference) == [])
     }
 
-    /// Imitates a log of an earlier version. Its settings have no policy and no limit, or it has no recorded settings.
+    /// Imitates a log of an earlier version. Its recorded settings lack `policy` and `pendingPerUser`, or it has no
+    /// recorded settings.
     @Test(arguments: [true, false])
     func `a log from before policies existed can be continued and replayed`(hasSettings: Bool) async throws {
         let seed = Seeded.ofThisRun
@@ -134,7 +136,7 @@ import Testing
         let oldFile = try Self.file(window: 1_000, policy: "debounce, pendingPerUser: 1000000000")
         let old = try VirtualPipeline(oldFile)
         try await old.run(Array(commands[..<400]), batchSizes: [], drains: false) { pipeline in
-            // A stage whose log has no batch starts under the new settings.
+            // If its log were still empty, coalesce would start under the new settings in the next run.
             for host in pipeline.hosts where host.plan.stage == "coalesce" {
                 try await host.wait(for: "a first notification") { $0.last > 0 }
             }

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `after a clean stop no stage reads its history again`() async throws {
+    @Test func `after a clean stop no stage reads the events of its upstream again`() async throws {
         let commands = Workload(seed: 3, length: 300).commands
         let pipeline = try pipeline(snapshotBytes: 64 << 20)
         try await pipeline.run(commands, batchSizes: [], drains: true)

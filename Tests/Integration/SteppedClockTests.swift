@@ -39,17 +39,24 @@ import Time
             let coalesce = try #require(process.hosts.first { $0.plan.stage == "coalesce" })
             try await coalesce.wait(for: "the match") { $0.taken >= 2 }
             machine.moveClock(by: .seconds(-3_600))
-            if !isRestarted { try await Self.waitForPush(pipeline, process) }
+            if !isRestarted { try await Self.waitForPushAndReportedStep(pipeline, process) }
         }
         if isRestarted {
-            try await pipeline.run([], batchSizes: [], drains: false) { try await Self.waitForPush(pipeline, $0) }
+            try await pipeline.run([], batchSizes: [], drains: false) {
+                try await Self.waitForPushAndReportedStep(pipeline, $0)
+            }
         }
     }
 
-    private static func waitForPush(_ pipeline: VirtualPipeline, _ process: PipelineProcess) async throws {
+    /// Waits for the push, and until each stage reports that the clock is about an hour behind.
+    private static func waitForPushAndReportedStep(_ pipeline: VirtualPipeline, _ process: PipelineProcess)
+        async throws
+    {
         try await process.last.wait(for: "the push", within: .seconds(20)) { _ in pipeline.pushes.count == 1 }
         for host in process.hosts {
-            try await host.wait(for: "the step") { (.seconds(3_500)...(.seconds(3_600))).contains($0.clockBehind) }
+            try await host.wait(for: "the report of the step") {
+                (.seconds(3_500)...(.seconds(3_600))).contains($0.clockBehind)
+            }
         }
     }
 }

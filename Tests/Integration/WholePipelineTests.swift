@@ -40,7 +40,7 @@ import Testing
         """
     }
 
-    @Test func `a change becomes a push to each device of the user except the device that made it`() async throws {
+    @Test func `a change becomes a push to the user's other device, not to the device that made it`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let admission = try await belfry.send(
             Self.device("_alice", "phone"), Self.device("_alice", "mac"), Self.device("_bob", "phone"),

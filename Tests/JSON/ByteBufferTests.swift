@@ -80,7 +80,7 @@ struct ByteBufferTests {
         }
     }
 
-    /// RFC 8259, section 7: short escapes for the characters that have one.
+    /// Escapes only the characters that must be escaped (RFC 8259, section 7), with a short escape if there is one.
     private func escaped(_ character: Character) -> String {
         let short: [Character: String] = [
             "\"": "\\\"", "\\": "\\\\", "\u{8}": "\\b", "\u{C}": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
@@ -114,7 +114,7 @@ struct ByteBufferTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `doubles are written as short as Swift writes them`(seed: UInt64) {
+    func `finite doubles are written as Swift prints them`(seed: UInt64) {
         var random = Seeded(seed)
         let edges = [
             0, -0.0, 1, 0.1, 0.0001, 0.00001, 0.00011, 99_999_999_999.9999, 1e11, 1e15, 1e16, .leastNonzeroMagnitude,

@@ -13,11 +13,6 @@ struct InvalidText: Sendable, CustomTestStringConvertible {
 
     init(_ text: String, _ reason: JSONError.Reason, at offset: Int) { self.init(Array(text.utf8), reason, at: offset) }
 
-    /// A string with the contents `inner`.
-    init(string inner: [UInt8], _ reason: JSONError.Reason, at offset: Int) {
-        self.init([UInt8(ascii: "\"")] + inner + [UInt8(ascii: "\"")], reason, at: offset)
-    }
-
     /// A text with an unexpected byte.
     init(_ text: String, _ byte: Character, expected: String, at offset: Int) {
         self.init(text, .unexpectedByte(byte.asciiValue ?? 0, expected: expected), at: offset)
@@ -38,7 +33,7 @@ struct InvalidTextTests {
         InvalidText([0xEF, 0xBB, 0xBF], .byteOrderMark, at: 0),
         InvalidText([0xEF, 0xBB], .unexpectedByte(0xEF, expected: "a value"), at: 0),
         InvalidText([0xFF, 0xFE, 0x31, 0x00], .unexpectedByte(0xFF, expected: "a value"), at: 0),
-        InvalidText([0x31, 0x00], .trailingBytes, at: 1), InvalidText("\0", "\0", expected: "a value", at: 0),
+        InvalidText("\0", "\0", expected: "a value", at: 0),
         InvalidText("\u{0B}1", "\u{0B}", expected: "a value", at: 0),
         InvalidText("\u{0C}1", "\u{0C}", expected: "a value", at: 0),
         InvalidText("\u{A0}1", .unexpectedByte(0xC2, expected: "a value"), at: 0),
@@ -54,6 +49,7 @@ struct InvalidTextTests {
         InvalidText("\"a\"\"b\"", .trailingBytes, at: 3), InvalidText("nulll", .trailingBytes, at: 4),
         InvalidText("[]\0", .trailingBytes, at: 2), InvalidText("1//x", .trailingBytes, at: 1),
         InvalidText("1\u{FEFF}", .trailingBytes, at: 1), InvalidText("{} {}", .trailingBytes, at: 3),
+        InvalidText([0x31, 0x00], .trailingBytes, at: 1),
     ]
 
     static let literals = [

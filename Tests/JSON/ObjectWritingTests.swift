@@ -37,7 +37,7 @@ struct ObjectWritingTests {
     }
 
     @Test(arguments: 1...40)
-    func `a buffer grows for a member at any length`(written: Int) {
+    func `a member can be appended to a buffer of any length`(written: Int) {
         var buffer = ByteBuffer(capacity: 16)
         for _ in 0..<written { buffer.append("1") }
         buffer.append("member", 2)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct StringTests {
-    @Test func `a string without escapes is not copied`() {
+    @Test func `only a string without escapes is plain, and a value of another kind has no text`() {
         #expect(read("\"héllo\"") { $0.plain.map { String(decoding: $0, as: UTF8.self) } } == .success("héllo"))
         #expect(read("\"\"") { $0.plain?.count } == .success(0))
         #expect(read("\"\\n\"") { $0.plain?.count } == .success(nil))

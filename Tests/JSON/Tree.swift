@@ -1,6 +1,6 @@
 import JSON
 
-/// A copy of a whole value for comparisons.
+/// A JSON value with all its members or elements: the copy of a parsed value, or a value for tests to write.
 indirect enum Tree: Equatable {
     case null
     case bool(Bool)

@@ -51,9 +51,9 @@ struct BodyTests {
         ("background", #"{"aps":{"content-available":1}}"#, 0), ("alert", #"{"aps":{"content-available":1}}"#, 2),
         ("alert", #"{"aps":{"content-available":1,"sound":"default"}}"#, 0),
     ])
-    mutating func `payload keys that contradict the push type give warnings`(type: String, body: String, count: Int)
-        throws
-    {
+    mutating func `a payload that does not fit the push type or the priority gives warnings`(
+        type: String, body: String, count: Int
+    ) throws {
         let warnings = try fixture.warnings {
             $0.setBody(body)
             $0.set("apns-push-type", type)

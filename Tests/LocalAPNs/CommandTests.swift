@@ -45,8 +45,8 @@ struct CommandTests {
 }
 
 struct ServiceTests {
-    private func service(_ device: Device.State = .active) -> Service {
-        let registry = Registry(devices: [Device(token: "ab01", bundle: "com.a", state: device)])
+    private func service(device state: Device.State = .active) -> Service {
+        let registry = Registry(devices: [Device(token: "ab01", bundle: "com.a", state: state)])
         return Service(.production, registry: registry) { Fixture.start }
     }
 
@@ -96,7 +96,7 @@ struct ServiceTests {
     }
 
     @Test func `a script changes the status only of requests that would be accepted without the script`() {
-        var service = service(.unregistered)
+        var service = service(device: .unregistered)
         service.replaceScript(with: [.rule(Script.Rule(do: conduct(503)))])
         #expect(answer(&service).status == 410)
         _ = service.set(Device(token: "ab01", bundle: "com.a"))
@@ -110,7 +110,7 @@ struct ServiceTests {
     }
 
     @Test func `a stored push is delivered when the device is active again`() {
-        var service = service(.offline)
+        var service = service(device: .offline)
         #expect(answer(&service, id: ServiceTests.id).record?.fate == "stored")
         #expect(answer(&service).record?.replaced == ServiceTests.id)
         let events = service.set(Device(token: "ab01", bundle: "com.a"))
@@ -119,7 +119,7 @@ struct ServiceTests {
     }
 
     @Test func `stored pushes expire when the clock moves`() {
-        var service = service(.offline)
+        var service = service(device: .offline)
         _ = answer(&service, expiration: "\(Fixture.start / 1000 + 60)")
         #expect(service.moveClock(by: 59_999).isEmpty)
         #expect(service.moveClock(by: 1).map(\.fate) == ["expired"])

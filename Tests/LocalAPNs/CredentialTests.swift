@@ -38,11 +38,11 @@ struct CredentialTests {
 
     @Test mutating func `a client certificate is made anew for another topic`() throws {
         _ = try Credentials(options)
-        let first = try text("client.pem")
+        let (authority, client) = (try text("ca.pem"), try text("client.pem"))
         options.topic = "com.example.Mail"
         _ = try Credentials(options)
-        #expect(try text("client.pem") != first)
-        #expect(try text("ca.pem").isEmpty == false)
+        #expect(try text("client.pem") != client)
+        #expect(try text("ca.pem") == authority)
     }
 
     @Test func `certificates are renewed before they expire`() throws {

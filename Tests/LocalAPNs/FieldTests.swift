@@ -27,7 +27,7 @@ struct FieldTests {
     }
 
     @Test(arguments: ["0", "1", "1798761599", "9223372036854775807"])
-    mutating func `an expiration may be any number of seconds`(text: String) throws {
+    mutating func `an expiration may be a whole number of seconds from 0 to the highest Int64`(text: String) throws {
         #expect(try refusal("apns-expiration", text) == nil)
     }
 

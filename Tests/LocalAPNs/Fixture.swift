@@ -1,9 +1,10 @@
 import Foundation
 import Signing
+import Testing
 
 @testable import LocalAPNs
 
-/// A correct request and a server that accepts it. Each test breaks one part.
+/// A correct request, and the rules and the state of a server that accepts it. Tests change parts of both.
 struct Fixture {
     /// 2026-01-01, in milliseconds.
     static let start: Int64 = 1_767_225_600_000
@@ -73,7 +74,9 @@ struct Fixture {
     /// The warnings about the changed request, which must be accepted.
     mutating func warnings(_ change: (inout PushRequest) -> Void = { _ in }) throws -> [String] {
         var inspection = Inspection(try request(change))
-        return refusal(of: &inspection) == nil ? inspection.warnings : ["refused"]
+        let refusal = refusal(of: &inspection)
+        #expect(refusal == nil)
+        return inspection.warnings
     }
 }
 

@@ -28,6 +28,8 @@ struct ScriptTests {
         let conduct = script.conduct(for: facts(), at: 0)
         #expect(conduct.answer == ScriptedAnswer(status: 503, reason: "Shutdown"))
         #expect(conduct.retryAfter == 7)
+        let other = facts("cd", topic: "com.a", type: nil, connection: 2, errors: 1)
+        #expect(script.conduct(for: other, at: 0) == conduct)
     }
 
     @Test func `a rule can name a token, a topic, a type and a connection`() throws {
@@ -56,7 +58,7 @@ struct ScriptTests {
         #expect(statuses == [nil, nil, 500])
     }
 
-    @Test func `the seed alone decides which requests a random share selects`() throws {
+    @Test func `the seed decides which requests a random share selects`() throws {
         var first = try script(#"{"when":{"share":0.25,"seed":7},"do":{"status":500}}"#)
         var again = first
         let drawn = statuses(&first, 4000)
@@ -94,7 +96,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(), at: 0).answer?.status == 500)
     }
 
-    @Test func `lines may end with a carriage return, and a false flag beside an ending has no effect`() throws {
+    @Test func `lines may end with CRLF, and a false flag beside an ending has no effect`() throws {
         var script = try script(
             "# first", "", #"{"when":{"nth":1},"do":{"status":500}}"#, #"{"do":{"silence":true,"drop":false}}"#, "",
             lineEnd: "\r\n")
@@ -148,7 +150,7 @@ struct StreamAllowanceTests {
         #expect(allowance.answered(status: 200, isAuthenticated: true, fallsAfterError: false) == nil)
     }
 
-    @Test func `a client with a certificate has all streams at once`() {
+    @Test func `a client with a certificate has all streams from the start`() {
         #expect(StreamAllowance(full: 10, hasCertificate: true).announced == 10)
     }
 

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 @Suite struct ChildProcessTests {
-    /// Children that start at the same moment must not inherit each other's pipes.
+    /// With Foundation's `Process`, children that started at the same moment inherited each other's pipes. The end of
+    /// one child was then noticed only when the others had ended too.
     @Test func `the end of a child is noticed while children that started at the same time run`() async throws {
         for round in 0..<Tier.value(2, full: 300) {
             Cost.spend(.processes, 6)

@@ -24,7 +24,7 @@ import Time
         try #require(CrashJournal(logDirectory: folder.path, of: log, boot: boot, end: end))
     }
 
-    @Test func `the third crash in a row on the same event sets the event aside`() throws {
+    @Test func `the third crash in a row on an event sets it aside, even if the first note named more events`() throws {
         try crash(at: 10...20)
         #expect(try start().eventToSetAside == nil)
         #expect(try start().notesEachEvent(from: 20) && !start().notesEachEvent(from: 21))

@@ -86,7 +86,7 @@ struct Restless: Stage {
         case "creeping": deadline = now.advanced(by: .microseconds(1))
         case "talking": out.append { $0.append("{}") }
         case "patient": deadline = now.advanced(by: .milliseconds(1))
-        // As in a stage that holds 50,000 events, which are due at the same time, and passes one on at each wake.
+        // A stage that holds 50,000 events for the same time, and passes on one at each wake, asks for the same wakes.
         case "burst" where wakes == 50_000: deadline = nil
         default: break
         }

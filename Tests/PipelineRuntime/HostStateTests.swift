@@ -87,7 +87,7 @@ private struct ToyInput {
     }
 }
 
-/// A list of everything that happened. Each answer is computed from the whole list.
+/// The slow model of a host's state: a list of everything that happened. Each value is computed from the whole list.
 private struct EventHistory {
     enum Event: Equatable {
         case began(committed: UInt64, step: UnfinishedStep?)
@@ -235,11 +235,11 @@ private struct EventHistory {
         events.append(.stepBegan(kind, event: event, known: known))
     }
 
-    /// - Returns: The name of the first answer in which state and list differ. Nil if all answers agree.
+    /// - Returns: The name of the first value in which state and list differ. Nil if all values agree.
     func difference(to state: HostState, _ conditions: HostState.Conditions) -> String? {
         let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
         let isInStep = openStep != nil
-        let answers: [(String, Bool)] = [
+        let comparisons: [(String, Bool)] = [
             ("hasCaughtUp", state.hasCaughtUp == hasCaughtUp),
             ("taken", state.taken == taken), ("committed", state.committed == committed),
             ("mustRecord", state.mustRecord == mustRecord),
@@ -258,7 +258,7 @@ private struct EventHistory {
             ),
             ("phase", state.phase == (began == nil ? .waitingForUpstream : hasPastEnded ? .running : .rebuilding)),
         ]
-        return answers.first { !$0.1 }?.0
+        return comparisons.first { !$0.1 }?.0
     }
 
     /// The actions of a turn under constant conditions.
@@ -362,7 +362,8 @@ private struct ToyHost {
         }
     }
 
-    /// Appends parts while there is room.
+    /// Appends the parts of the open step, as long as the log has room and the turn may append parts. The last part
+    /// stays in `out` for the next commit.
     private mutating func appendParts(_ conditions: HostState.Conditions) {
         guard let step = state.step else { return }
         out.removeFirst(state.dropRecorded(of: out.count))

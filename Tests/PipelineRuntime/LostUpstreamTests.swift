@@ -7,7 +7,7 @@ import Testing
 import Time
 import ZeroMQ
 
-/// A stage whose upstream no longer has the events that the stage may ask for.
+/// A stage whose upstream no longer has some of its events, or whose own log has lost its end.
 @Suite struct LostUpstreamTests {
     @Test func `a stage that needs events which were trimmed by hand ends with an error that says which are gone`()
         async throws
@@ -60,8 +60,8 @@ import ZeroMQ
         try .gateAndRelay(in: folder, relay: "{from: gate, stage: fifth}", log: "{sync: \(sync), snapshotBytes: 4KiB}")
     }
 
-    /// The files of a relay that was killed after event 9 of its upstream. The cursor of its log is at event 5 of the
-    /// upstream, and it has snapshots at events 5 and 9.
+    /// Copies the files of a running relay, as a kill after event 9 of its upstream would leave them. The cursor of the
+    /// relay's log is at event 5 of the upstream, and the relay has snapshots at events 5 and 9.
     private static func killedRelay(_ context: HostContext, sync: String = "never") async throws
         -> (PipelineFile, SnapshotStore, Folder)
     {
@@ -142,7 +142,7 @@ import ZeroMQ
         try await repaired.stop()
     }
 
-    /// Once the log has grown again, these snapshots would seem to fit it.
+    /// A snapshot ahead of the log would seem to fit once the log has grown again, so it must not stay.
     @Test func `with the sync policy never, snapshots ahead of the stage's own log are removed`() async throws {
         let context = try HostContext()
         let (file, store, folder) = try await Self.killedRelay(context)
@@ -157,7 +157,7 @@ import ZeroMQ
         withExtendedLifetime(folder) {}
     }
 
-    @Test func `an upstream that has lost events which the stage's log includes is refused with both positions`()
+    @Test func `a stage whose cursor is past the end of the upstream's log ends with an error that has both positions`()
         async throws
     {
         let context = try HostContext()

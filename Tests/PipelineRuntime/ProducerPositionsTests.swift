@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `a name without an accepted line has room while lasting names have room`() {
+    @Test func `a name without an accepted line has room until the lasting names reach their maximum`() {
         var positions = ProducerPositions(Cursor())
         positions.advance("x", to: Self.at(1, refused: 1))
         #expect(positions.hasRoom(for: "x"))
@@ -141,7 +141,7 @@ import Testing
         #expect(!ProducerOwner(secret: "a secret of a test").text.contains("secret"))
     }
 
-    @Test func `a producer's name belongs to the client's key, or to the secret for the pipeline's own tools`() {
+    @Test func `a new name belongs to the producer's client, or to its secret if the client is the pipeline's tool`() {
         let (shop, stage) = (ProducerOwner(client: "shop"), ProducerOwner(client: "stage ingest"))
         let secret = ProducerOwner(secret: "a secret of a test")
         #expect(ProducerOwner.owners(client: "shop", secret: "a secret of a test") == [shop, secret])

@@ -125,7 +125,7 @@ import ZeroMQ
             try gate.send(2)
             #expect(removal.isBlocking)
             removal.release()
-            // One more segment is removed if the seventh snapshot exists before the seventh segment begins.
+            // One more segment is removed if the seventh snapshot exists before the host looks for segments to remove.
             try gate.wait(for: "the first segments to be removed") { gate.first >= 5 }
         }
         #expect(try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence >= 5)

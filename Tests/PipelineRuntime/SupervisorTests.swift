@@ -6,17 +6,18 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// A supervisor asks all stages whether they can switch to another pipeline file. Shell scripts replace the stages
-/// here. They answer before they are asked.
+/// Shell scripts replace the stages here.
 @Suite(.timeLimit(.minutes(5))) struct Supervisors {
     private static let first = PipelineText(path: "p.yaml", folder: "/tmp", text: "first")
     private static let next = PipelineText(path: "p.yaml", folder: "/tmp", text: "next")
+    /// Writes its answer at once, before the supervisor asks whether the stage can switch to another pipeline file.
     private static let ready = "printf y >&0; exec sleep 60"
+    /// Writes its answer at once, like `ready`.
     private static let refusing = "printf n >&0; exec sleep 60"
     /// Reads the first message, and ends when the next message begins.
     private static let ending = "head -c \(SupervisorMessage(first).bytes.count + 5) > /dev/null"
 
-    @Test func `the answers of the stages to a supervisor say which of them are ready`() async throws {
+    @Test func `a supervisor learns which stages accept another file, refuse it or have ended`() async throws {
         #expect(try await answers(["a": Self.ready, "b": Self.ready]) == ["a": .ready, "b": .ready])
         #expect(try await answers(["a": Self.ready, "b": Self.refusing]) == ["a": .ready, "b": .refused])
         #expect(try await answers(["a": Self.ready, "b": Self.ending]) == ["a": .ready, "b": .absent])

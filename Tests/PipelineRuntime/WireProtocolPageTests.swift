@@ -31,7 +31,9 @@ import Testing
     }
 
     @Test(arguments: ["Link/LinkFrame.swift", "Door/Admission.swift", "Host/Health/HostHealth.swift"])
-    func `the wire protocol pages name the members that a file writes, and show its frames`(file: String) throws {
+    func `the wire protocol pages name the members that a file writes as literals, and show its frames`(
+        file: String
+    ) throws {
         let text = try String(contentsOf: Self.runtime.appending(path: file), encoding: .utf8)
         for member in text.matches(of: /append\((?:member: )?"([A-Za-z]+)"/) {
             let isNamed = pages.contains("`\(member.1)`") || pages.contains("`\"\(member.1)\":")

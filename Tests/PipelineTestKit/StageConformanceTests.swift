@@ -78,16 +78,18 @@ private struct Counting: Stage {
 
     private let fault: String
     private var count = 0
-    /// Also counts the matches. With the fault `forgets`, a match gets this number. No snapshot saves it, so a restart
-    /// begins at 0 again. With the fault `eager`, it is 1 after the early output, and snapshots save it.
+    /// Also counts the matches. No snapshot saves it, so a restart begins at 0 again. With the fault `forgets`, a match
+    /// gets this number.
     private var unsavedCount = 0
+    /// With the fault `eager`, 1 after the output that comes before any input. Snapshots save it.
+    private var earlyOutputs = 0
     private var held: [(number: Int, due: Instant)] = []
     private var keepsWaking = false
 
     init(_ settings: Settings, context: StageContext) throws(SettingsError) { fault = settings.fault }
 
     var deadline: Instant? {
-        if fault == "eager", count == 0, unsavedCount == 0 { return Instant(microseconds: 1) }
+        if fault == "eager", count == 0, earlyOutputs == 0 { return Instant(microseconds: 1) }
         if keepsWaking, held.isEmpty { return nextWake }
         return held.first?.due
     }
@@ -108,7 +110,7 @@ private struct Counting: Stage {
 
     mutating func wake(at now: Instant, into out: inout Outbox) {
         if fault == "eager", held.isEmpty {
-            unsavedCount = 1
+            earlyOutputs = 1
             return out.append { $0.append("{\"type\":\"eager\"}") }
         }
         if held.isEmpty {
@@ -148,7 +150,7 @@ private struct Counting: Stage {
             snapshot.write(number)
             if fault != "half" { snapshot.write(Int(due.microseconds)) }
         }
-        if fault == "eager" { snapshot.write(unsavedCount) }
+        if fault == "eager" { snapshot.write(earlyOutputs) }
     }
 
     mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
@@ -159,6 +161,6 @@ private struct Counting: Stage {
             let (number, due) = (try snapshot.integer(), fault == "half" ? 0 : try snapshot.integer())
             held.append((number: number, due: Instant(microseconds: Int64(due))))
         }
-        if fault == "eager" { unsavedCount = try snapshot.integer() }
+        if fault == "eager" { earlyOutputs = try snapshot.integer() }
     }
 }

@@ -152,13 +152,14 @@ private final class PagerTransport: Transport {
         }
     }
 
-    /// Sends a push to the pager. Returns nil if the task is cancelled.
+    /// Sends a push to the pager, and returns the answer. Returns nil if the task is cancelled while the pager is
+    /// paused.
     private func page(_ push: Delivery) async -> TransportAnswer? {
         let line = String(decoding: push.line, as: UTF8.self)
         guard let id = line.firstMatch(of: /"apns-id":"([^"]*)"/).map({ String($0.1) }) else {
             return TransportAnswer(push.id, fault == .acceptsAnything ? .accepted : .failed)
         }
-        if pager.isPaused { return await wait(push, id) }
+        if pager.isPaused { return await pageWhilePaused(push, id) }
         if fault == .refuses { return TransportAnswer(push.id, .failed) }
         if fault == .defersForEver { return TransportAnswer(push.id, .deferred) }
         if fault != .losesPushes, state.withLock({ $0.deferred.remove(id) }) == nil { pager.page(id) }
@@ -168,7 +169,7 @@ private final class PagerTransport: Transport {
 
     /// While the server is paused, a push arrives at its first delivery, and its answer is `deferred`. Returns nil if
     /// the task is cancelled.
-    private func wait(_ push: Delivery, _ id: String) async -> TransportAnswer? {
+    private func pageWhilePaused(_ push: Delivery, _ id: String) async -> TransportAnswer? {
         if state.withLock({ $0.deferred.insert(id).inserted }) { pager.page(id) }
         if fault == .sendsDeferredAnew { state.withLock { $0.deferred = [] } }
         if fault == .hangsCancelled || fault == .hangsInFlight || fault == .hangsWhenClosed { await pager.stall() }

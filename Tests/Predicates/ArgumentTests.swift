@@ -46,7 +46,7 @@ struct ArgumentTests {
             ("a == %@", #"[{"latitude":1,"longitude":2}]"#, "predicate.unsupported", "predicate", 5),
             ("%@ == 1", #"["a"]"#, "predicate.unsupported", "predicate", 6),
         ] as [(String, String, String, String, Int?)])
-    func `too few, too many and wrong arguments are refused with their positions`(
+    func `too few, too many and wrong arguments are refused with the position of the mistake`(
         _ text: String, _ arguments: String, _ code: String, _ path: String, _ offset: Int?
     ) throws {
         let error = try #require(throws: PredicateError.self) {

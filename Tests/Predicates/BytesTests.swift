@@ -29,7 +29,9 @@ struct BytesTests {
         ("tags CONTAINS bytes('AQID')", "ENCRYPTED_BYTES_LIST", true),
         ("tags CONTAINS 'AQID'", "ENCRYPTED_BYTES_LIST", false),
     ])
-    func `strings and bytes are never equal in lists`(_ text: String, _ type: String, _ holds: Bool) throws {
+    func `a STRING_LIST contains no bytes, and a list of bytes contains no strings`(
+        _ text: String, _ type: String, _ holds: Bool
+    ) throws {
         let predicate = try RecordPredicate(text: text)
         try withJSON(#"{"tags":{"value":["AQID"],"type":"\#(type)"}}"#) { #expect(predicate.matches($0) == holds) }
     }

@@ -19,7 +19,7 @@ struct DistanceTests {
         #expect(abs(distance - metres) <= max(0.5, metres * 2e-5), "\(distance)")
     }
 
-    private func record(_ latitude: Double, _ longitude: Double) -> String {
+    private func fields(_ latitude: Double, _ longitude: Double) -> String {
         #"{"f":{"value":{"latitude":\#(latitude),"longitude":\#(longitude)},"type":"LOCATION"}}"#
     }
 
@@ -34,8 +34,8 @@ struct DistanceTests {
             #"[{"comparator":"NEAR","fieldName":"f","fieldValue":{"value":{"latitude":52.520008,"longitude":13.404954},"type":"LOCATION"},"distance":5000}]"#
         )
         for predicate in [near, filter] {
-            #expect(try predicate.matches(record(52.53, 13.41)))
-            #expect(try !predicate.matches(record(52.6, 13.41)))
+            #expect(try predicate.matches(fields(52.53, 13.41)))
+            #expect(try !predicate.matches(fields(52.6, 13.41)))
             for other in ["{}", #"{"f":{"value":"x"}}"#, #"{"f":{"value":{"latitude":52.5}}}"#, #"{"f":{"value":[]}}"#]
             {
                 #expect(try !predicate.matches(other))
@@ -45,7 +45,7 @@ struct DistanceTests {
 
     @Test func `the centre has a distance of exactly 0`() throws {
         let field = "distanceToLocation:fromLocation:(f, location(\(Self.berlin.0), \(Self.berlin.1)))"
-        let centre = record(Self.berlin.0, Self.berlin.1)
+        let centre = fields(Self.berlin.0, Self.berlin.1)
         #expect(try RecordPredicate(text: "\(field) <= 0").matches(centre))
         #expect(try !RecordPredicate(text: "\(field) < 0").matches(centre))
     }
@@ -54,8 +54,8 @@ struct DistanceTests {
         let circle = Circle(latitude: Self.berlin.0, longitude: Self.berlin.1, radius: 0)
         let metres = circle.distance(latitude: 52.53, longitude: 13.41)
         let field = "distanceToLocation:fromLocation:(f, location(\(Self.berlin.0), \(Self.berlin.1)))"
-        #expect(try RecordPredicate(text: "\(field) <= \(metres)").matches(record(52.53, 13.41)))
-        #expect(try !RecordPredicate(text: "\(field) < \(metres)").matches(record(52.53, 13.41)))
+        #expect(try RecordPredicate(text: "\(field) <= \(metres)").matches(fields(52.53, 13.41)))
+        #expect(try !RecordPredicate(text: "\(field) < \(metres)").matches(fields(52.53, 13.41)))
         #expect(try RecordPredicate(text: "\(field) < 5000").text.hasSuffix("< 5000.0"))
         #expect(try RecordPredicate(text: "\(field) <= 5000").text.hasSuffix("<= 5000.0"))
     }

@@ -19,8 +19,8 @@ struct ExtendedTests {
         _ text: String, _ holds: String, _ fails: String
     ) throws {
         let predicate = try extended.predicate(text)
-        #expect(try predicate.matches(record(holds)) && !predicate.matches(record(fails)))
-        #expect(try !predicate.matches(record(nil)))
+        #expect(try predicate.matches(fields(holds)) && !predicate.matches(fields(fails)))
+        #expect(try !predicate.matches(fields(nil)))
         #expect(try extended.predicate(predicate.text) == predicate)
     }
 

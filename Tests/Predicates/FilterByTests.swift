@@ -59,8 +59,8 @@ struct FilterByTests {
     func `a comparator holds for some fields and fails for others`(_ test: Case) throws {
         let predicate = try RecordPredicate.filter(
             #"[{"comparator":"\#(test.comparator)","fieldName":"f","fieldValue":{"value":\#(test.value)}}]"#)
-        for value in test.holds { #expect(try predicate.matches(record(value)), "\(value ?? "missing")") }
-        for value in test.fails { #expect(try !predicate.matches(record(value)), "\(value ?? "missing")") }
+        for value in test.holds { #expect(try predicate.matches(fields(value)), "\(value ?? "missing")") }
+        for value in test.fails { #expect(try !predicate.matches(fields(value)), "\(value ?? "missing")") }
     }
 
     @Test(arguments: [
@@ -73,10 +73,10 @@ struct FilterByTests {
     ) throws {
         let predicate = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":\#(given)}}]"#)
-        #expect(try predicate.matches(record(field)) == equal)
+        #expect(try predicate.matches(fields(field)) == equal)
         let mirrored = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":\#(field)}}]"#)
-        #expect(try mirrored.matches(record(given)) == equal)
+        #expect(try mirrored.matches(fields(given)) == equal)
     }
 
     @Test func `bytes are ordered as bytes, not as base64`() throws {
@@ -86,19 +86,19 @@ struct FilterByTests {
             let predicate = try RecordPredicate.filter(
                 #"[{"comparator":"LESS_THAN","fieldName":"f","fieldValue":{"value":"\#(given)","type":"BYTES"}}]"#)
             for (other, held) in ordered.enumerated() {
-                #expect(try predicate.matches(record("\"\(held)\"")) == (other < index), "\(held) < \(given)")
+                #expect(try predicate.matches(fields("\"\(held)\"")) == (other < index), "\(held) < \(given)")
             }
         }
         let exact = try RecordPredicate(text: "f == bytes('QUI=')")
-        #expect(try !exact.matches(record("\"QUI\"")))
-        #expect(try exact.matches(record("\"QUI=\"")) && !exact.matches(record("\"qui=\"")))
+        #expect(try !exact.matches(fields("\"QUI\"")))
+        #expect(try exact.matches(fields("\"QUI=\"")) && !exact.matches(fields("\"qui=\"")))
     }
 
     @Test func `strings are compared by bytes, not by canonical equivalence`() throws {
         let predicate = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":"\u00e9"}}]"#)
-        #expect(try predicate.matches(record(#""\u00e9""#)))
-        #expect(try !predicate.matches(record(#""e\u0301""#)))
+        #expect(try predicate.matches(fields(#""\u00e9""#)))
+        #expect(try !predicate.matches(fields(#""e\u0301""#)))
     }
 
     @Test func `all filters must hold, and an empty filterBy matches`() throws {

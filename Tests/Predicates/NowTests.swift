@@ -15,11 +15,11 @@ struct NowTests {
     func `now() is the time of the change`(_ text: String, _ holds: [Int64], _ fails: [Int64]) throws {
         for predicate in [try RecordPredicate(text: text), try readBackFromFilter(text)] {
             for offset in holds + fails {
-                let matches = try withJSON(record("\(Self.now + offset)")) { predicate.matches($0, now: Self.now) }
+                let matches = try withJSON(fields("\(Self.now + offset)")) { predicate.matches($0, now: Self.now) }
                 #expect(matches == holds.contains(offset), "\(offset)")
             }
-            #expect(try withJSON(record("\(Self.now)")) { !predicate.matches($0) }, "no time is known")
-            #expect(try withJSON(record("\"text\"")) { !predicate.matches($0, now: Self.now) })
+            #expect(try withJSON(fields("\(Self.now)")) { !predicate.matches($0) }, "no time is known")
+            #expect(try withJSON(fields("\"text\"")) { !predicate.matches($0, now: Self.now) })
         }
     }
 
@@ -43,17 +43,17 @@ struct NowTests {
         #expect(try RecordPredicate.filter(expected) == predicate)
     }
 
-    @Test func `now() in quotes is a string`() throws {
+    @Test func `now() in quotes, and in filterBy with the type STRING, is a string`() throws {
         let filter = #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":"now()","type":"STRING"}}]"#
-        #expect(try RecordPredicate.filter(filter).matches(record("\"now()\"")))
-        #expect(try RecordPredicate(text: "f == 'now()'").matches(record("\"now()\"")))
+        #expect(try RecordPredicate.filter(filter).matches(fields("\"now()\"")))
+        #expect(try RecordPredicate(text: "f == 'now()'").matches(fields("\"now()\"")))
     }
 
     @Test(arguments: [
         #"[{"comparator":"IN","fieldName":"f","fieldValue":{"value":["now()"],"type":"TIMESTAMP_LIST"}}]"#,
         #"[{"comparator":"BEGINS_WITH","fieldName":"f","fieldValue":{"value":"now()","type":"TIMESTAMP"}}]"#,
     ])
-    func `now() is refused in a list and after BEGINSWITH`(_ filter: String) {
+    func `filterBy refuses now() in a list and with BEGINS_WITH`(_ filter: String) {
         #expect(throws: PredicateError.self) { try RecordPredicate.filter(filter) }
     }
 

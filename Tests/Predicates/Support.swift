@@ -37,4 +37,4 @@ extension PredicateError {
 }
 
 /// The fields of a record: one field `f` with the given value, or no field if the value is nil.
-func record(_ value: String?) -> String { value.map { #"{"f":{"value":\#($0)}}"# } ?? "{}" }
+func fields(_ value: String?) -> String { value.map { #"{"f":{"value":\#($0)}}"# } ?? "{}" }

@@ -25,9 +25,9 @@ struct TextTests {
         _ text: String, _ holds: String, _ fails: String
     ) throws {
         let predicate = try RecordPredicate(text: text)
-        #expect(try predicate.matches(record(holds)))
-        #expect(try !predicate.matches(record(fails)))
-        #expect(try !predicate.matches(record(nil)))
+        #expect(try predicate.matches(fields(holds)))
+        #expect(try !predicate.matches(fields(fails)))
+        #expect(try !predicate.matches(fields(nil)))
     }
 
     @Test func `TRUEPREDICATE always holds and FALSEPREDICATE never`() throws {
@@ -35,7 +35,7 @@ struct TextTests {
         #expect(try !RecordPredicate(text: "FALSEPREDICATE").matches("{}"))
         #expect(try !RecordPredicate(text: "NOT (TRUEPREDICATE)").matches("{}"))
         #expect(try !RecordPredicate(text: "FALSEPREDICATE AND TRUEPREDICATE").matches("{}"))
-        #expect(try !RecordPredicate(text: "f == 1 AND falsepredicate").matches(record("1")))
+        #expect(try !RecordPredicate(text: "f == 1 AND falsepredicate").matches(fields("1")))
     }
 
     @Test func `text and filterBy give equal predicates if no value is a string`() throws {

@@ -33,7 +33,7 @@ struct WarningTests {
         "a != 1 AND a != 2", "a != nil AND a == 1", "a == bytes('QQ==') AND a ==[n] 'QQ=='",
         "self CONTAINS 'x' AND self CONTAINS 'y'",
     ])
-    func `a predicate that can be true has no warning`(_ text: String) throws {
+    func `a predicate without contradictions has no warning`(_ text: String) throws {
         #expect(try PredicateReader().read(text: text).warnings.isEmpty)
     }
 
@@ -79,20 +79,20 @@ struct WarningTests {
     ]
 
     @Test(arguments: Seeded.seeds)
-    func `no value satisfies a predicate with a warning`(seed: UInt64) throws {
+    func `no value satisfies a predicate with a contradiction`(seed: UInt64) throws {
         var random = Seeded(seed)
-        var warned = 0
+        var contradictions = 0
         for _ in 0..<3000 {
             var clauses: [Clause] = []
             for _ in 0...random.below(4) { clauses.append(Self.clause(&random)) }
             let predicate = RecordPredicate(clauses: clauses)
             guard predicate.contradiction != nil else { continue }
-            warned += 1
+            contradictions += 1
             for value in Self.values {
-                try #require(try !predicate.matches(record(value)), "\(predicate.text) for \(value), seed \(seed)")
+                try #require(try !predicate.matches(fields(value)), "\(predicate.text) for \(value), seed \(seed)")
             }
         }
-        #expect(warned > 300, "\(warned)")
+        #expect(contradictions > 300, "\(contradictions)")
     }
 
     private static let lists =
@@ -118,7 +118,7 @@ struct WarningTests {
             let warnings = Contradictions.warnings(condition) { .init(path: "", offset: $0) }
             let values = isList ? Self.lists : Self.values
             func holds(_ clauses: [Clause]) throws -> [String] {
-                try values.filter { try RecordPredicate(clauses: clauses).matches(record($0)) }
+                try values.filter { try RecordPredicate(clauses: clauses).matches(fields($0)) }
             }
             for warning in warnings {
                 let offset = try #require(warning.position.offset)
@@ -126,7 +126,7 @@ struct WarningTests {
                 switch warning.code {
                 case "predicate.never":
                     never += 1
-                    let all = try values.filter { try RecordPredicate(condition).matches(record($0)) }
+                    let all = try values.filter { try RecordPredicate(condition).matches(fields($0)) }
                     try #require(all == [], "\(RecordPredicate(condition).text), seed \(seed)")
                 case "predicate.never_side":
                     sided += 1

@@ -25,7 +25,7 @@ import Testing
         #expect((0..<3).map { _ in plan.next()?.history } == [1, 2, 0])
     }
 
-    @Test func `an idle thread takes the later half of the spans that another thread has left`() throws {
+    @Test func `an idle thread takes the later half of the spans that another thread has not reached`() throws {
         let plan = SpanPlan([history(8, bytes: 80)])
         let whole = try #require(plan.next())
         #expect(whole.moveToNextSpan())

@@ -11,7 +11,7 @@ import Testing
         #expect(element.elements[1].elements.map(\.content) == [[0x63]])
     }
 
-    @Test func `a long element has its length in several bytes`() throws {
+    @Test func `a long element, with its length in several bytes, is read`() throws {
         let element = try #require(DERElement([0x04, 0x82, 0x01, 0x00] + [UInt8](repeating: 7, count: 256)))
         #expect(element.content == [UInt8](repeating: 7, count: 256))
     }
@@ -19,6 +19,8 @@ import Testing
     @Test(
         arguments: [
             [], [0x30], [0x30, 0x01], [0x04, 0x02, 0x00], [0x04, 0x00, 0x00],
+            // Two elements.
+            [0x04, 0x00, 0x04, 0x00],
             // An inner element that is too long, and an indefinite length.
             [0x30, 0x03, 0x04, 0x05, 0x00], [0x30, 0x80, 0x00, 0x00],
             // Lengths in more bytes than are needed.

@@ -17,7 +17,7 @@ import Testing
         Samples.one, Samples.one + "\n", "\n" + Samples.one.replacing("\n", with: "\r\n"), Samples.oneInSEC1,
         Samples.oneWithoutItsPublicHalf,
     ])
-    func `every form of a key is written as PKCS 8, as OpenSSL does`(text: String) throws {
+    func `a key in PKCS 8 or SEC 1 is written as the PKCS 8 text that OpenSSL writes`(text: String) throws {
         #expect(try PrivateKey(pem: text).pem == Samples.one)
     }
 

@@ -37,8 +37,10 @@ import Testing
             let raw = try key.signature(for: message)
             #expect(raw.count == 64)
             #expect(key.publicKey.isValid(rawSignature: raw, for: message))
-            #expect(key.publicKey.isValid(derSignature: try key.derSignature(for: message), for: message))
+            let der = try key.derSignature(for: message)
+            #expect(key.publicKey.isValid(derSignature: der, for: message))
             #expect(try key.signature(for: message) != raw)
+            #expect(try key.derSignature(for: message) != der)
         }
     }
 
@@ -82,7 +84,7 @@ import Testing
         for wrong in [der + [0], longForm, raw, []] { #expect(!key.isValid(derSignature: wrong, for: Self.message)) }
     }
 
-    @Test func `one key signs and checks on many threads`() async throws {
+    @Test func `one key signs and checks in many tasks at once`() async throws {
         let key = PrivateKey()
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for number: UInt8 in 0..<64 {

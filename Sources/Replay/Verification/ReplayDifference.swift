@@ -23,7 +23,7 @@ package struct ReplayDifference: Hashable, Sendable {
     /// JSON pointer (RFC 6901) to the first member that differs; nil unless both sides have the event.
     package var pointer: String?
     /// The text of the member, or of the whole event if ``pointer`` is nil. Nil when the log does not have the member
-    /// or the event. If the stage's state differs from a snapshot, this names the snapshot and is not JSON.
+    /// or the event. If the stage's state differs from a snapshot: a JSON string that names the snapshot.
     package var recorded: String?
     /// The text from the replay; nil when the replay does not have the member or the event.
     package var replayed: String?

@@ -24,7 +24,7 @@ final class RunningAPNs: Sendable {
     /// - Parameters:
     ///   - key: The path of the key file. Nil for the key of this APNs.
     ///   - apps: Further apps, each after a comma.
-    ///   - more: Further settings.
+    ///   - more: Further settings, each after a comma.
     func transport(key: String? = nil, apps: String = "", more: String = "") -> String {
         """
         {use: apns, host: 127.0.0.1, port: \(apns.port), trust: \(folder.file("ca.pem")), apps: {notes: \

@@ -72,8 +72,8 @@ final class SpawnedProgram {
 
     /// Reads standard error until the condition is met.
     ///
-    /// - Throws: ``FaultError`` with everything that was written, if the condition is not met in time or standard error
-    ///   is closed.
+    /// - Throws: ``FaultError`` with ``lines``, if the condition is not met in time or before standard error is closed;
+    ///   errors of the condition.
     func wait(_ what: String, within limit: Duration = .seconds(60), until isMet: () throws -> Bool) throws {
         let end = ContinuousClock.now + limit
         while try !isMet() {
@@ -85,7 +85,7 @@ final class SpawnedProgram {
         }
     }
 
-    /// Reads what was written to standard error. Waits up to `wait` if nothing is there yet.
+    /// Reads at most 4096 bytes of standard error. Waits up to `wait` if nothing is there yet.
     func read(wait: Duration) {
         var descriptor = pollfd(fd: standardError, events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, Int32(wait / .milliseconds(1))) > 0 else { return }

@@ -7,7 +7,7 @@ import TestSupport
 struct Workload {
     private(set) var commands: [String] = []
     private var random: Seeded
-    private var saved: [String] = []
+    private var privateRecords: [String] = []
 
     init(seed: UInt64, changes: Int) {
         random = Seeded(seed)
@@ -15,7 +15,7 @@ struct Workload {
         for user in 0..<Workload.users { subscribe(user) }
         for number in 0..<changes {
             if random.isOneIn(40) { addDevice(number) }
-            saved.isEmpty || !random.isOneIn(10) ? save(number) : delete()
+            privateRecords.isEmpty || !random.isOneIn(10) ? save(number) : delete()
         }
     }
 
@@ -78,7 +78,7 @@ struct Workload {
                 "record":{"recordName":"\(name)","recordType":"Note",\(note)}}
                 """)
         }
-        saved.append(record(name, user))
+        privateRecords.append(record(name, user))
         commands.append(
             """
             {"type":"record.save",\(Workload.place),"database":"private","owner":"\(user)",\
@@ -91,7 +91,7 @@ struct Workload {
     }
 
     private mutating func delete() {
-        let record = saved.remove(at: random.below(saved.count))
+        let record = privateRecords.remove(at: random.below(privateRecords.count))
         let owner = record.split(separator: "\"").last { $0.hasPrefix("_user") } ?? "_user0"
         commands.append(
             """

@@ -8,13 +8,13 @@ import Time
 /// Logs with dead letters, written by hand: event N of each log is at second N of 2026.
 final class DeadLetterLogs {
     private(set) var events: [String: [String]] = [:]
-    private let folder: TracedLogs
+    private let logs: TracedLogs
 
     static let place = #""container":"iCloud.Notes","environment":"development""#
 
-    init() throws { folder = try TracedLogs() }
+    init() throws { logs = try TracedLogs() }
 
-    var path: String { folder.path }
+    var path: String { logs.path }
 
     /// Appends to a log in memory.
     ///
@@ -31,7 +31,7 @@ final class DeadLetterLogs {
             "pushes.dead-letters": "notifications",
         ]
         for log in RecordedLogs.standardNames where events[log] == nil { events[log] = [] }
-        for (log, events) in events { try folder.write(log, events, from: upstream[log]) }
+        for (log, events) in events { try logs.write(log, events, from: upstream[log]) }
     }
 
     func find(

@@ -135,7 +135,7 @@ import Time
         #expect(try logs.find(now: 100, including: [.expired]).verdicts == ["outcomes:1"])
     }
 
-    @Test func `an expired push is redriven for one attempt only`() throws {
+    @Test func `an expired push is redriven with apns-expiration 0, for one attempt`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome("failed", logs.push(collapseID: "c", expiration: 100))
@@ -332,8 +332,8 @@ import Time
         for device in ["anew", "back", "gone", "retired", "robbed", "same"] { logs.outcome("failed", push, device) }
         logs.add("pushes", DeadLetterLogs.unregister("gone"))
         for device in ["back", "retired"] { logs.add("outcomes", DeadLetterLogs.retired(device, push)) }
-        // Deliver retired `back` and `retired` when it had read event 7 or 8 of the pushes log. Only `back` registers
-        // again after that.
+        // Deliver had read the pushes log up to event 7 when it retired `back`, and up to event 8 when it retired
+        // `retired`. Of these two devices, only `back` registers again.
         while logs.events["pushes"]?.count ?? 0 < 9 { logs.push(to: "_carol") }
         logs.register("back", token: "2")
         logs.register("thief", token: "3")
@@ -380,7 +380,7 @@ import Time
 
     // MARK: Rejected events
 
-    @Test func `a rejected command can be redriven unless a newer command came`() throws {
+    @Test func `a rejected command can be redriven unless a newer command for its record came`() throws {
         let logs = try DeadLetterLogs()
         for name in ["old", "lone", "twice"] { logs.add("changes", DeadLetterLogs.save(name)) }
         for (index, name) in ["old", "lone", "twice"].enumerated() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Inspect
 
-/// The names in a log from which an error suggests the name nearest to a mistyped one.
+/// The names in a log that an error may suggest instead of a mistyped name.
 struct KnownNamesTests {
     private func writeLog(in folder: Folder, users: Int) throws -> String {
         let writer = try EventLogWriter(EventLogOptions(directory: folder.path, name: "changes", sync: .never))

@@ -23,8 +23,8 @@ import Testing
             + #""registered":"2026-01-01T00:00:01Z"}"#
     }
 
-    /// The first push stops the app. The second push is held until the app is resumed, and then its answer retires the
-    /// device.
+    /// The answer to the first push stops the app `com.a`. The second push is held until the app is resumed, and then
+    /// its answer retires the device. The stop of another app, `com.b`, must not be in the traces.
     private func logs() throws -> TracedLogs {
         try TracedLogs().write(
             "changes",
@@ -84,9 +84,10 @@ import Testing
                 """)
     }
 
-    @Test func `a retired device and its notices are traced back to the change`() throws {
+    @Test
+    func `a device's retirement and notices are traced to the change, and a webhook-id finds the notices`() throws {
         let logs = try logs()
-        for id in ["outcomes:8", "outcomes:10"] {
+        for id in ["outcomes:8", "outcomes:9", "outcomes:10"] {
             let tree = try logs.tree(id)
             #expect(tree.hasPrefix("changes:3  ") && tree.contains(" device.retired ") && tree.contains(" ◀"), "\(id)")
         }

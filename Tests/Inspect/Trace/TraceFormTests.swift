@@ -44,6 +44,8 @@ import Testing
                 #"  e3(["changes:2<br/>record.save<br/>create Note b<br/>2026-01-01T00:00:02Z"])"#,
                 #"  e2 --> |"+0 ms"| e1"#, #"  e3 --> |"+0 ms"| e2"#,
             ])
+        let boxes = TraceMermaid.lines(try logs().graph("notifications:2")).filter { $0.contains("[\"") }
+        #expect(boxes.count == 6, "a notification with two causes has one box")
     }
 
     @Test func `users' texts can neither control the terminal nor break the chart`() throws {

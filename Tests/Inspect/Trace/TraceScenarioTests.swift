@@ -4,7 +4,7 @@ import Testing
 
 /// Whole traces of the scenarios in `Pipelines`.
 @Suite struct TraceScenarioTests {
-    @Test func `the trace of a change whose match was replaced continues with the newer notification`() async throws {
+    @Test func `the trace of a change continues with its notification, even if its match was replaced`() async throws {
         let logs = try await TracedLogs.scenario("a-burst-becomes-one-notification", in: "debounce")
         #expect(
             try logs.tree("5") == """
@@ -68,7 +68,9 @@ import Testing
                 """)
     }
 
-    @Test func `a device's registration is traced through all logs that pass it on`() async throws {
+    @Test func `a registration is traced through all logs that contain it, and a subscription is only in changes`()
+        async throws
+    {
         let logs = try await TracedLogs.scenario("tour")
         let tree = """
             changes:2  2026-01-01T09:00:00.200Z  device.register  _alice alice-mac apns
@@ -81,7 +83,9 @@ import Testing
         #expect(try logs.tree("5") == subscription)
     }
 
-    @Test func `the trace of every event contains the event and its causes`() async throws {
+    @Test func `the trace of every event contains the event and its causes, and no event waits for an effect`()
+        async throws
+    {
         let logs = try await TracedLogs.scenario("tour")
         let opened = try logs.opened()
         let causality = Causality(opened)
@@ -96,7 +100,7 @@ import Testing
                     #expect(graph.nodes[EventPlace(log: "changes", sequence: cause)] != nil, "\(event.place)")
                 }
                 let waits = graph.nodes.values.contains { $0.waitsFor != nil }
-                #expect(!waits, "\(event.place): an event still waits after the run has ended")
+                #expect(!waits, "\(event.place): an event that should have an effect has none")
                 count += 1
             }
         }

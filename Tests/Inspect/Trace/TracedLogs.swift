@@ -41,7 +41,8 @@ final class TracedLogs {
     ///
     /// - Parameters:
     ///   - from: The upstream log; nil for batches without a cursor.
-    ///   - cursors: The cursors of the first batches. The batch with the Nth event has the cursor N otherwise.
+    ///   - cursors: The cursors of the first batches of this call. The cursor of a later batch is the number of its
+    ///     event in `events`, counted from 1.
     @discardableResult
     func write(_ log: String, _ events: [String], from: String? = nil, cursors: [UInt64] = []) throws -> TracedLogs {
         let writer = try EventLogWriter(
@@ -86,28 +87,28 @@ final class TracedLogs {
     }
 }
 
-/// Events with only the members that a trace reads.
+/// Events with little more than the members that a trace reads.
 enum TestEvents {
     static func change(_ name: String) -> String {
         #"{"type":"record.save","record":{"recordName":"\#(name)","recordType":"Note"},"change":"create"}"#
     }
 
     static func match(_ change: Int, _ user: String, _ subscription: String) -> String {
-        #"{"type":"match","change":\#(change),"notificationID":"id-\#(change)",\#(address(user, subscription)),"recordName":"r\#(change)"}"#
+        #"{"type":"match","change":\#(change),"notificationID":"id-\#(change)",\#(userAndSubscription(user, subscription)),"recordName":"r\#(change)"}"#
     }
 
     static func notification(_ changes: [Int], _ user: String, _ subscription: String) -> String {
-        #"{"type":"notification","causes":[\#(causes(changes))],"change":\#(changes.last ?? 0),"notificationID":"id-\#(changes.last ?? 0)",\#(address(user, subscription))}"#
+        #"{"type":"notification","causes":[\#(causes(changes))],"change":\#(changes.last ?? 0),"notificationID":"id-\#(changes.last ?? 0)",\#(userAndSubscription(user, subscription))}"#
     }
 
     static func coalesced(
         match: Int, change: Int, by other: Int, change otherChange: Int, _ user: String, _ sub: String
     ) -> String {
-        #"{"type":"coalesced","match":\#(match),"change":\#(change),"replacedBy":\#(other),"replacedByChange":\#(otherChange),\#(address(user, sub))}"#
+        #"{"type":"coalesced","match":\#(match),"change":\#(change),"replacedBy":\#(other),"replacedByChange":\#(otherChange),\#(userAndSubscription(user, sub))}"#
     }
 
     static func push(_ changes: [Int], _ user: String, _ subscription: String) -> String {
-        #"{"type":"push","notificationID":"id-\#(changes.last ?? 0)",\#(address(user, subscription)),"payload":{"aps":{}},"causes":[\#(causes(changes))]}"#
+        #"{"type":"push","notificationID":"id-\#(changes.last ?? 0)",\#(userAndSubscription(user, subscription)),"payload":{"aps":{}},"causes":[\#(causes(changes))]}"#
     }
 
     static func outcome(_ push: Int, _ changes: [Int], _ user: String, _ device: String) -> String {
@@ -118,7 +119,7 @@ enum TestEvents {
         #"{"type":"dead_letter","stage":"\#(stage)","log":"\#(log)","sequence":\#(sequence),"code":"field.type","path":"user","reason":"must be a text","event":"{}"}"#
     }
 
-    private static func address(_ user: String, _ subscription: String) -> String {
+    private static func userAndSubscription(_ user: String, _ subscription: String) -> String {
         #""user":"\#(user)","subscriptionID":"\#(subscription)""#
     }
 

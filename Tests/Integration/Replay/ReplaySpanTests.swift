@@ -58,6 +58,7 @@ import Testing
         replay.spanBytesMin = 4 << 10
         let difference = try #require(try await replay.run().compactMap(\.difference).first)
         #expect(difference.log == "outcomes")
-        #expect(headers.dropFirst().contains { $0.sequence <= difference.sequence })
+        #expect(headers.dropFirst().contains { $0.sequence == difference.sequence })
+        #expect(difference.recorded?.hasPrefix(#""the state in "#) == true)
     }
 }

@@ -10,7 +10,7 @@ import Testing
         try PipelineFile.fiveStages(coalesce: "policy: \(policy), window: 1s, maximumDelay: 3s")
     }
 
-    private static let states = [
+    private static let logsByState = [
         "records": "changes", "subscriptions": "matches", "pending": "notifications", "badges": "pushes",
         "devices": "outcomes",
     ]
@@ -25,21 +25,23 @@ import Testing
         defer { withExtendedLifetime(pipeline) {} }
         let recorded = try RecordedPipeline(file, logs: pipeline.folderOfLogs)
         let states = PipelineState(recorded, MachineFactory(registry: .builtIns))
-        #expect(Set(states.names) == Set(Self.states.keys))
+        #expect(Set(states.names) == Set(Self.logsByState.keys))
         let chain = try Chain(file, registry: .builtIns)
         var namesWithState: Set<String> = []
         for (index, command) in commands.enumerated() {
             try chain.send(command)
             guard random.isOneIn(12) else { continue }
-            for (name, log) in Self.states {
+            for (name, log) in Self.logsByState {
                 let state = try #require(try states.lines(name, at: .sequence(UInt64(index + 1))))
                 #expect(state == chain.state(of: log), "\(name) at \(index + 1)")
                 if !state.isEmpty { namesWithState.insert(name) }
             }
         }
         // By chance, it can happen that no notification is held at the random changes.
-        #expect(namesWithState.isSuperset(of: Self.states.keys.filter { $0 != "pending" }), "\(namesWithState)")
+        #expect(namesWithState.isSuperset(of: Self.logsByState.keys.filter { $0 != "pending" }), "\(namesWithState)")
         try chain.finish()
-        for (name, log) in Self.states { #expect(try states.lines(name, at: .end) == chain.state(of: log), "\(name)") }
+        for (name, log) in Self.logsByState {
+            #expect(try states.lines(name, at: .end) == chain.state(of: log), "\(name)")
+        }
     }
 }

@@ -49,7 +49,7 @@ struct TrimmedLogTests {
         func add(_ line: String) { lines.withLock { $0.append(line) } }
     }
 
-    @Test func `a replay starts at the oldest snapshot that the logs cover, and finds a later difference`()
+    @Test func `a replay of trimmed logs begins with a snapshot, says so, and finds a later difference`()
         async throws
     {
         let (pipeline, _) = try await Self.trimmedPipeline()
@@ -86,7 +86,7 @@ struct TrimmedLogTests {
         #expect(try #require(error).description.contains("no snapshot replaces the events before it"))
     }
 
-    @Test func `the states from trimmed logs are the same as from whole logs`() async throws {
+    @Test func `the states from trimmed logs are the states of stages that ran all commands`() async throws {
         let (pipeline, commands) = try await Self.trimmedPipeline()
         let chain = try Chain(Self.file(), registry: .builtIns)
         for command in commands { try chain.send(command) }
@@ -101,7 +101,9 @@ struct TrimmedLogTests {
         }
     }
 
-    @Test func `whatif without a change finds no difference after the snapshot`() async throws {
+    @Test func `whatif on trimmed logs finds no difference without a change, and each push that a setting changes`()
+        async throws
+    {
         let (pipeline, _) = try await Self.trimmedPipeline()
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let notices = Notices()
@@ -111,8 +113,9 @@ struct TrimmedLogTests {
         #expect(report.isSame, "\(report)")
         #expect(report.pushes > 0 && report.pushes < pipeline.pushes.count)
         #expect(!notices.all.isEmpty && notices.all.allSatisfy { $0.hasSuffix(", because older events are gone") })
-        // The setting changes a header of every push. The comparison above starts at match. This comparison starts at
-        // payload, the first stage with other settings, so it may start earlier and include more pushes.
+        // The setting changes a header of every push. The comparison above runs the stages from match on. This
+        // comparison runs only payload and deliver, because match and coalesce have the same settings. So it may begin
+        // with an earlier snapshot and include more pushes.
         let expiring = try PipelineFile.fiveStages(payload: "expiration: 1h")
         let other = try WhatIf(recorded, WhatIfChange(expiring), registry: .builtIns).run()
         #expect(other.groups.map(\.changed).reduce(0, +) == other.pushes && other.pushes > 0, "\(other)")

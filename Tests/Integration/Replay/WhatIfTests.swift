@@ -48,7 +48,7 @@ import Testing
             "window: 0s", "window: 10ms", "window: 2s", "window: 30s", "policy: debounce", "policy: latest",
             "policy: none",
         ])
-    func `whatif with other settings predicts the pushes of a run with them`(_ policy: String, _ settings: String)
+    func `whatif with other settings predicts how many pushes they add and remove`(_ policy: String, _ settings: String)
         async throws
     {
         var random = Seeded(Seeded.ofThisRun)

@@ -4,7 +4,8 @@ import Foundation
 @testable import BelfryTool
 
 extension VirtualPipeline {
-    /// Exports the logs with `belfry log export`, imports them with `belfry log import`, and returns the new folder.
+    /// Exports the logs as `belfry log export` does, imports them as `belfry log import` does, and returns the folder
+    /// of the imported logs.
     func exportedAndImported(mask: ExportMask? = nil) throws -> String {
         var lines = Data()
         try LogExport.run(directories: Self.logs.map { "\(folderOfLogs)/\($0)" }, mask: mask) {

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Inspect
 
-/// Compares `belfry explain` with the log of outcomes, for each change and device.
+/// Asks `belfry explain` about changes of records and registered devices, and compares the answers with the log of
+/// outcomes.
 struct ExplainAgainstOutcomes {
     private struct Question: Hashable {
         let change: UInt64
@@ -69,7 +70,7 @@ struct ExplainAgainstOutcomes {
         return try ExplainedAnswer(change, subject, in: logs, finder)
     }
 
-    /// The codes that `explain` uses for each outcome.
+    /// The codes that `explain` uses for each outcome except `accepted` and `no_device`.
     private static let codes: [String: [ExplanationCode]] = [
         "failed": [.transportFailed], "unregistered": [.transportUnregistered, .deviceUnregistered],
         "expired": [.pushExpired], "superseded": [.pushSuperseded], "excluded_origin": [.originExcluded],

@@ -5,7 +5,8 @@ import TestSupport
 
 /// A plugin in Python that formats the JSON of events differently, and drops some events.
 enum ReformattingPlugin {
-    /// A pipeline with the plugin before coalesce and before deliver.
+    /// A pipeline with the plugin before coalesce, where it drops all `not_matched` events, and before deliver, where
+    /// it drops every fifth push.
     ///
     /// - Parameter folder: The folder to which the plugin's program is written.
     static func pipeline(in folder: Folder) throws -> PipelineFile {

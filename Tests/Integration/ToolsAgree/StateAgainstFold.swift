@@ -38,7 +38,7 @@ struct StateAgainstFold {
             [$0.text("database"), $0.text("owner"), ChangesFold.zone($0), $0.text("recordName")]
         }
         try check("devices", fold.devices, position) { [$0.text("user"), $0.text("device")] }
-        let found = try names("subscriptions", position) { ChangesFold.subscriptionKey($0) }
+        let found = try identities(of: "subscriptions", position) { ChangesFold.subscriptionKey($0) }
         // A subscription with `firesOnce` ends with its first match. This check ignores whether the first match has
         // come already.
         let once = fold.once.intersection(matched)
@@ -46,17 +46,17 @@ struct StateAgainstFold {
     }
 
     private func check(
-        _ name: String, _ expected: Set<[String]>, _ position: PipelinePosition,
+        _ kind: String, _ expected: Set<[String]>, _ position: PipelinePosition,
         _ identity: (LoggedRun.Event) -> [String]
     ) throws {
-        let found = try names(name, position, identity)
-        #expect(found == expected, "\(run.name): \(name) at \(position)")
+        let found = try identities(of: kind, position, identity)
+        #expect(found == expected, "\(run.name): \(kind) at \(position)")
     }
 
-    private func names(
-        _ name: String, _ position: PipelinePosition, _ identity: (LoggedRun.Event) -> [String]
+    private func identities(
+        of kind: String, _ position: PipelinePosition, _ identity: (LoggedRun.Event) -> [String]
     ) throws -> Set<[String]> {
-        let lines = try #require(try states.lines(name, at: position)).split(separator: "\n")
+        let lines = try #require(try states.lines(kind, at: position)).split(separator: "\n")
         return try Set(
             lines.map { line in
                 let json = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

@@ -10,7 +10,8 @@ import Testing
 @testable import PipelineRuntime
 
 @Suite struct FlippedBits {
-    /// Runs the commands of the quickstart and a registration with an invalid token, which becomes a dead letter.
+    /// Runs the commands of the quickstart's scenario `tour` and a registration with an invalid token, which becomes a
+    /// dead letter.
     ///
     /// - Returns: The folders of the logs.
     private static func logs(in folder: Folder) async throws -> [String] {

@@ -54,7 +54,7 @@ final class DelayingDisk: Sendable {
         if !isDelayed { work() }
     }
 
-    private func note(_ path: String) { state.withLock { $0.doneCalls.append(path) } }
+    private func note(_ call: String) { state.withLock { $0.doneCalls.append(call) } }
 
     private static func path(of descriptor: CInt) -> String {
         var path = [CChar](repeating: 0, count: 4096)

@@ -29,8 +29,8 @@ final class FakeUpstream {
         }
     }
 
-    /// Waits until the host has that many events in its log or has ended. Meanwhile the socket stays open, because its
-    /// end would lose the messages that the host has not read yet.
+    /// Waits until the host has that many events in its log or has ended. Meanwhile the socket stays open. If it were
+    /// closed, the messages that the host has not read yet would be lost.
     func wait(untilWritten written: UInt64, in host: RunningHost) throws {
         try peer.wait(for: "\(written) events or the end") {
             host.host.control.report.last >= written || host.host.control.report.phase == .stopped

@@ -35,7 +35,8 @@ final class RunningHost: Sendable {
         try await wait(for: "\(count) events") { $0.last >= count }
     }
 
-    /// - Throws: The host's error, if the host has ended before the condition was met.
+    /// - Throws: The host's error, if the host ends with one before the condition is met; ``WaitFailure``, if the host
+    ///   ends without an error, or if the condition is not met within a minute.
     func wait(for what: String, until condition: @escaping @Sendable (HostReport) -> Bool) async throws {
         do { try await host.wait(for: what, until: condition) } catch {
             if host.control.report.phase == .stopped { try await running.value }

@@ -24,9 +24,10 @@ struct Conservation {
         var reason: String?
         /// When the device was registered, in events about its retirement.
         var registered: String?
-        var apnsID: String
+        /// The `apns-id` of a push, or the `webhook-id` of a notice. Empty if the event has neither.
+        var requestID: String
 
-        /// Whether the push was withdrawn before a transport got it.
+        /// Whether the push, or its retry, was withdrawn before a transport got it.
         var isWithdrawn: Bool {
             answer.map { $0.attempts == 0 && [.unregistered, .stopped].contains($0.outcome) } ?? false
         }
@@ -61,7 +62,7 @@ struct Conservation {
                 key:
                     "\(json.text("notificationID") ?? "") \(json.text("user") ?? "") \(json.text("subscriptionID") ?? "")",
                 numbers: numbers, answer: answer, reason: json.text("reason"),
-                registered: json.text("registered"), apnsID: json.text("apns-id") ?? json.text("webhook-id") ?? "")
+                registered: json.text("registered"), requestID: json.text("apns-id") ?? json.text("webhook-id") ?? "")
         }
     }
 
@@ -98,14 +99,14 @@ struct Conservation {
             guard event.type.hasSuffix("outcome") else { continue }
             let mayRepeat = tally.mayRepeat(answer.id, recordedReceipts: receipts[answer.id, default: []])
             if mayRepeat, !answer.mayRepeat {
-                problems.append("repeats: \(answer.id) was sent twice, but its outcome does not say so")
+                problems.append("repeats: \(answer.id) may repeat, but its outcome does not say so")
             }
             guard tally.isExact, answer.mayRepeat, !mayRepeat, !tally.isDoubted(answer.id) else { continue }
-            problems.append("repeats: \(answer.id) was sent once, but its outcome says that it may repeat")
+            problems.append("repeats: \(answer.id) cannot repeat, but its outcome says that it may")
         }
     }
 
-    /// The reason in the host's own answer for a transport whose process has ended.
+    /// The reason in the host's own answer to a status query for a push that no open transport has.
     private static let lostAnswer = "its answer was lost"
 
     /// Each retired device must have one notice.
@@ -209,13 +210,13 @@ struct Conservation {
         for event in outcomes where event.type == "outcome" || event.answer != nil {
             let id = event.answer?.id ?? Delivery.ID(push: event.numbers["push"] ?? 0, device: event.device ?? "")
             recorded[id] = event
-            if event.answer != nil, !event.isWithdrawn, event.apnsID != sent[id] {
-                problems.append("conservation: \(id) was sent under another apns-id")
+            if event.answer != nil, !event.isWithdrawn, event.requestID != sent[id] {
+                problems.append("conservation: \(id) was sent under another ID than the log has")
             }
         }
         // Three kinds of outcomes are not compared. A push whose last answer was lost with its process may end without
-        // an answer if a newer push replaced it. The host itself answers for a transport whose process has ended. And
-        // no transport answers for a push that was withdrawn.
+        // an answer if a newer push replaced it. The host itself answers a status query for a push that no open
+        // transport has. And no transport answers for a push that was withdrawn.
         for (id, event) in recorded
         where event.answer != nil && event.reason != Self.lostAnswer && !event.isWithdrawn {
             let answer = given[id]
@@ -236,6 +237,6 @@ struct Conservation {
                 "conservation: sent but not recorded: \(Array(unrecorded)), recorded but not sent: \(Array(unsent.keys))"
             )
         }
-        if Set(sent.values).count != sent.count { problems.append("conservation: two pushes share an apns-id") }
+        if Set(sent.values).count != sent.count { problems.append("conservation: two pushes or notices share an ID") }
     }
 }

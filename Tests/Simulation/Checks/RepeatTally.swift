@@ -1,17 +1,18 @@
 import PipelineKit
 
-/// Records which pushes the transports sent more than once.
+/// Records how the transports sent each push. From this it knows which outcomes must say that their push may repeat.
 struct RepeatTally: Sendable {
     /// One receipt for each time that a push was sent.
     private var sendings: [Delivery.ID: Set<String>] = [:]
     private var repeated: Set<Delivery.ID> = []
     private var doubted: Set<Delivery.ID> = []
-    /// If true, an outcome says that its push may repeat only if the push was sent twice or its transport said so. If
-    /// false, some outcomes may say so without cause.
+    /// If true, an outcome may say that its push may repeat only if ``mayRepeat(_:recordedReceipts:)`` is true or the
+    /// push's transport said so. If false, some outcomes may say so without cause.
     var isExact = true
 
     mutating func noteSending(of id: Delivery.ID, _ receipt: String) { sendings[id, default: []].insert(receipt) }
-    /// Notes that a push was sent again by another process or over another transport.
+    /// Notes that a push, still in flight at its first answer, was sent again by another process or over another
+    /// transport.
     mutating func noteRepeat(of id: Delivery.ID) { repeated.insert(id) }
     /// Notes that the transport itself said that the push may repeat.
     mutating func noteDoubt(of id: Delivery.ID) { doubted.insert(id) }
@@ -19,7 +20,8 @@ struct RepeatTally: Sendable {
     func isDoubted(_ id: Delivery.ID) -> Bool { doubted.contains(id) }
 
     /// Whether the outcome of a push must say that the push may repeat. It must if a sending of the push has no
-    /// recorded answer, or if another process or transport sent the push again.
+    /// recorded answer, or if the push, still in flight at its first answer, was sent again by another process or over
+    /// another transport.
     ///
     /// - Parameter recorded: The receipts of the push's recorded answers.
     func mayRepeat(_ id: Delivery.ID, recordedReceipts recorded: Set<String>) -> Bool {

@@ -8,7 +8,8 @@ import TestSupport
 /// A stage's loop that gives the state of the running stage, and the state that ``SnapshotMaker`` builds from the logs.
 /// Both states must be equal.
 protocol FoldableWork {
-    /// Both states in snapshot form; nil while the stage has unfinished work, or if the upstream's log cannot be read.
+    /// Both states in snapshot form. Nil while the stage is still rebuilding its state, has unfinished work or a full
+    /// disk, or if the upstream's log cannot be read.
     func states() throws -> (live: [UInt8], folded: [UInt8])?
 }
 

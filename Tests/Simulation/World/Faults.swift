@@ -24,7 +24,7 @@ enum Fault: String, CaseIterable, Sendable {
     case linesRepeated = "lines sent again"
     case answersLate = "answers late"
     case answersShuffled = "answers in another order"
-    case windowLost = "pushes unanswered when their process died"
+    case answersLost = "pushes unanswered when their process died"
     case snapshotLost = "snapshot lost"
     case snapshotDamaged = "snapshot damaged"
     case snapshotForeign = "snapshot of another log"

@@ -38,7 +38,8 @@ struct ProducerLoad {
     private mutating func addSubscription(_ number: Int, _ database: String, _ rest: String) {
         let id = "s\(random.below(3))"
         let key = #""user":"\#(user(number))","subscriptionID":"\#(id)""#
-        // Before ingest saves an ID in another database, it deletes the subscription with this ID.
+        // If a save moves a subscription to another database, ingest first writes a `subscription.delete`
+        // for the old one.
         if let left = databases.updateValue(database, forKey: key), left != database {
             expectedEvents.append(ProducerLoad.line("subscription.delete", #""database":"\#(left)",\#(key)"#))
         }

@@ -36,10 +36,10 @@ struct RejectingMatch: Stage {
 }
 
 extension Registry {
-    /// Belfry's plugins, with ``RejectingMatch`` as the match stage.
+    /// Belfry's stages, transports and policies, with ``RejectingMatch`` as the match stage.
     static let simulated = Registry.builtIns.replacing(with: RejectingMatch.self)
 
-    /// The same plugins, with `stage` in place of the stage of its kind.
+    /// A copy of this registry, with `stage` in place of the registered stage of the same kind.
     func replacing<S: Stage>(with stage: S.Type) -> Registry {
         var registry = Registry()
         registry.register(stage)

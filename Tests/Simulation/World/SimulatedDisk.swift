@@ -26,7 +26,8 @@ final class SimulatedDisk: Sendable {
 
     func stopFaults() { state.withLock { ($0.isFaulty, $0.writesUntilRoom) = (false, 0) } }
 
-    /// Removes or zeroes unsynced bytes at the end of the files in a folder.
+    /// Removes or zeroes unsynced bytes at the end of the files in a folder. A file that was never synced or truncated
+    /// keeps all its bytes.
     func losePower(under folder: String) throws {
         for (path, durable) in state.withLock({ $0.durable }).sorted(by: { $0.key < $1.key })
         where path.hasPrefix(folder + "/") {

@@ -100,7 +100,8 @@ final class SimulatedHost {
         boot += 1
     }
 
-    /// How the state from the logs differs from the stage's state. Nil if they are equal or cannot be compared.
+    /// How the state from the logs differs from the stage's state, or the error if no state can be made from the logs.
+    /// Nil if the states are equal, or if they cannot be compared now.
     ///
     /// - Parameter onComparison: Called if the states could be compared.
     func differenceFromFold(_ onComparison: () -> Void) -> String? {

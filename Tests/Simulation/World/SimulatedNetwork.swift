@@ -110,8 +110,8 @@ final class SimulatedNetwork {
 final class SimulatedConnection {
     let number: UInt64
     let router: SimulatedRouter
-    var lastToRouter = Duration.zero
-    var lastToDealer = Duration.zero
+    var lastArrivalAtRouter = Duration.zero
+    var lastArrivalAtDealer = Duration.zero
 
     init(_ number: UInt64, _ router: SimulatedRouter) {
         self.number = number
@@ -153,8 +153,8 @@ final class SimulatedRouter: MessageSocket {
         guard let dealer = dealers.values.first(where: { $0.connection?.peer == frames[0] }),
             let connection = dealer.connection
         else { return .unreachable }
-        let due = network.arrival(notBefore: connection.lastToDealer)
-        connection.lastToDealer = due
+        let due = network.arrival(notBefore: connection.lastArrivalAtDealer)
+        connection.lastArrivalAtDealer = due
         dealer.inbox.append(
             SimulatedNetwork.Message(due: due, connection: connection, frames: network.cut(Array(frames.dropFirst()))))
         return .sent
@@ -185,8 +185,8 @@ final class SimulatedDealer: MessageSocket {
 
     func send(_ frames: [[UInt8]], wait: Bool) throws(ZMQError) -> ZMQSendResult {
         guard let connection else { return .full }
-        let due = network.arrival(notBefore: connection.lastToRouter)
-        connection.lastToRouter = due
+        let due = network.arrival(notBefore: connection.lastArrivalAtRouter)
+        connection.lastArrivalAtRouter = due
         connection.router.inbox.append(
             SimulatedNetwork.Message(due: due, connection: connection, frames: frames))
         return .sent

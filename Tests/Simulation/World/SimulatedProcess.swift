@@ -7,7 +7,8 @@ import TestSupport
 final class SimulatedProcess: Sendable {
     private struct State {
         var isDead = false
-        /// Whether a call has failed on purpose, so that the host may fail, too.
+        /// Whether a write or a sync has failed with an error that may end the host. An interrupted call and a short
+        /// write do not count, because the host must continue after them.
         var hasFailed = false
         /// The process dies after this many calls. Nil if it will not die in a call.
         var callsToLive: Int?
@@ -17,6 +18,7 @@ final class SimulatedProcess: Sendable {
     private struct Work {
         var queue: ObjectIdentifier
         var due: Duration
+        /// Whether the caller asked for a delay. All work gets a random delay besides.
         var isDelayed: Bool
         var body: @Sendable () -> Void
     }
@@ -177,7 +179,7 @@ private final class SimulatedQueue: SyncQueue {
 
 extension SimulatedProcess {
     fileprivate func add(_ body: @escaping @Sendable () -> Void, of queue: ObjectIdentifier, after delay: Duration) {
-        let due = time.elapsed + delay + disk.delayOfSync()
+        let due = time.elapsed + delay + disk.randomDelay()
         state.withLock { state in
             guard !state.isDead else { return }
             state.work.append(Work(queue: queue, due: due, isDelayed: delay > .zero, body: body))
@@ -220,7 +222,7 @@ extension SimulatedDisk {
         }
     }
 
-    fileprivate func delayOfSync() -> Duration { state.withLock { .milliseconds($0.random.below(8)) } }
+    fileprivate func randomDelay() -> Duration { state.withLock { .milliseconds($0.random.below(8)) } }
 
     fileprivate func part(of bytes: Int) -> Int { state.withLock { 1 + $0.random.below(bytes) } }
 

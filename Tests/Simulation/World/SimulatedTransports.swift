@@ -9,13 +9,13 @@ import Time
 /// Receives pushes and answers them later, in any order. Remembers all sent pushes across restarts.
 final class SimulatedTransports: Sendable {
     /// Pushes that are answered together.
-    fileprivate struct Window {
+    fileprivate struct AnswerGroup {
         var instance: Instance
         var due: Duration
         var pushes: [(delivery: Delivery, receipt: String)]
         /// Whether the first answer said that these pushes are still in flight. Their final answer comes at ``due``.
         var isInFlight = false
-        /// Whether the window is a status query, or a push that the transport already has. It then takes no room.
+        /// Whether this is a status query, or a push that the transport already has. It then takes no room.
         var transportHasPush = false
         var takesRoom: Bool { !isInFlight && !transportHasPush }
     }
@@ -29,7 +29,7 @@ final class SimulatedTransports: Sendable {
     fileprivate struct State {
         /// Each transport has its own random numbers, because the order of the transports may vary.
         var randoms: [String: Seeded]
-        var windows: [Window] = []
+        var groups: [AnswerGroup] = []
         var sent: [Delivery.ID: String] = [:]
         var lastAnswers: [Delivery.ID: TransportAnswer] = [:]
         /// Pushes whose first answer said that they are still in flight, with their transport.
@@ -39,10 +39,10 @@ final class SimulatedTransports: Sendable {
         var tally = RepeatTally()
         /// How many pushes, notices and status queries the transports got.
         var deliveryCount = 0
-        /// The numbers of the running transports, in the order of their first push.
+        /// The numbers of the running transports, in the order of their first delivery.
         var instances: [Instance: Int] = [:]
         var instancesSeen = 0
-        /// For each push, the number of the transport that sent it last.
+        /// For each push and notice, the number of the transport that got its last delivery.
         var senders: [Delivery.ID: Int] = [:]
         /// For each transport, how many of its pushes without a recorded outcome were sent again.
         var repeats: [Int: Int] = [:]
@@ -81,7 +81,7 @@ final class SimulatedTransports: Sendable {
     /// The pushes whose outcomes must say that they may repeat.
     var tally: RepeatTally {
         var tally = state.withLock { $0.tally }
-        // After a failed write, the in-flight journal may contain a push that was never sent.
+        // After a failed write or sync, the in-flight journal may contain a push that was never sent.
         tally.isExact = tally.isExact && [.diskFull, .writeFailed, .syncFailed].allSatisfy { faults[$0] == 0 }
         return tally
     }
@@ -111,7 +111,7 @@ final class SimulatedTransports: Sendable {
 
     private func send(_ deliveries: [Delivery], _ instance: Instance) {
         state.withLock { state in
-            let unanswered = state.windows.filter { $0.instance == instance && $0.takesRoom }.reduce(0) {
+            let unanswered = state.groups.filter { $0.instance == instance && $0.takesRoom }.reduce(0) {
                 $0 + $1.pushes.count
             }
             if unanswered > 0, instance.transport == Self.backend {
@@ -127,12 +127,12 @@ final class SimulatedTransports: Sendable {
                     "\(instance.transport) has \(unanswered + new) pushes at once, more than \(inFlightMax)")
             }
             guard instance.transport != Self.backend else {
-                return state.windows.append(
-                    Window(instance: instance, due: due(instance.transport, &state), pushes: pushes))
+                return state.groups.append(
+                    AnswerGroup(instance: instance, due: due(instance.transport, &state), pushes: pushes))
             }
             for (push, transportHasPush) in zip(pushes, transportHasPush) {
-                state.windows.append(
-                    Window(
+                state.groups.append(
+                    AnswerGroup(
                         instance: instance, due: due(instance.transport, &state), pushes: [push],
                         transportHasPush: transportHasPush))
             }
@@ -151,7 +151,7 @@ final class SimulatedTransports: Sendable {
         let receipt = "receipt \(state.deliveryCount)"
         let inFlight = state.inFlight.removeValue(forKey: delivery.id)
         let answeredWithoutQuery = state.answeredWithoutQuery[delivery.id]
-        // A repeat over the same transport counts, too, because the push may have arrived before its answer was
+        // A repeat over the same transport is a sending, too, because the push may have arrived before its answer was
         // recorded. A status query sends nothing. A transport that has given its final answer sends nothing either.
         if answeredWithoutQuery != instance, !delivery.isStatusQuery {
             state.tally.noteSending(of: delivery.id, receipt)
@@ -173,8 +173,8 @@ final class SimulatedTransports: Sendable {
     }
 
     /// Counts a push that is sent again without a recorded outcome. Checks that a crash repeats at most as many pushes
-    /// of a transport as it can have in flight. Pushes that were deferred, or whose app was stopped, do not count,
-    /// because they are always sent again.
+    /// of a transport as the transport can have in flight. Pushes that were deferred, or whose app was stopped, do not
+    /// count, because they are sent again even without a crash.
     private func checkRepeat(of id: Delivery.ID, _ instance: Instance, _ state: inout State) {
         guard state.isLogComplete, instance.transport != Self.backend,
             ![.deferred, .stopped].contains(state.lastAnswers[id]?.outcome)
@@ -191,15 +191,15 @@ final class SimulatedTransports: Sendable {
     func giveAnswers(of process: SimulatedProcess, to dispatcher: TransportDispatcher) {
         let answers = state.withLock { state in
             var answers: [(transport: String, answers: [TransportAnswer])] = []
-            while let index = state.windows.firstIndex(where: {
+            while let index = state.groups.firstIndex(where: {
                 $0.instance.process == ObjectIdentifier(process) && $0.due <= time.elapsed
             }) {
-                let window = state.windows.remove(at: index)
-                answers.append((window.instance.transport, answer(window, &state)))
+                let group = state.groups.remove(at: index)
+                answers.append((group.instance.transport, answer(group, &state)))
             }
             return answers
         }
-        for window in answers { dispatcher.collect(window.answers, from: window.transport) }
+        for group in answers { dispatcher.collect(group.answers, from: group.transport) }
     }
 
     private static func answer(
@@ -242,10 +242,10 @@ final class SimulatedTransports: Sendable {
         }
     }
 
-    private func answer(_ window: Window, _ state: inout State) -> [TransportAnswer] {
-        let instance = window.instance
-        guard !window.isInFlight else { return finalAnswers(window, &state) }
-        var answers = window.pushes.map { push in
+    private func answer(_ group: AnswerGroup, _ state: inout State) -> [TransportAnswer] {
+        let instance = group.instance
+        guard !group.isInFlight else { return finalAnswers(group, &state) }
+        var answers = group.pushes.map { push in
             if state.answeredWithoutQuery[push.delivery.id] == instance, let known = state.lastAnswers[push.delivery.id]
             {
                 return known
@@ -254,13 +254,13 @@ final class SimulatedTransports: Sendable {
             answer.receipt = push.receipt
             return answer
         }
-        for (answer, push) in zip(answers, window.pushes) {
+        for (answer, push) in zip(answers, group.pushes) {
             state.lastAnswers[answer.id] = answer
             if answer.mayRepeat { state.tally.noteDoubt(of: answer.id) }
             guard answer.isUnderWay else { continue }
             state.inFlight[answer.id] = instance
-            state.windows.append(
-                Window(instance: instance, due: due(instance.transport, &state), pushes: [push], isInFlight: true))
+            state.groups.append(
+                AnswerGroup(instance: instance, due: due(instance.transport, &state), pushes: [push], isInFlight: true))
         }
         if answers.count > 1, state.isFaulty {
             faults.note(.answersShuffled)
@@ -270,10 +270,10 @@ final class SimulatedTransports: Sendable {
     }
 
     /// The final answers to pushes that are still in flight.
-    private func finalAnswers(_ window: Window, _ state: inout State) -> [TransportAnswer] {
-        window.pushes.filter { state.inFlight[$0.delivery.id] == window.instance }.map { delivery, receipt in
+    private func finalAnswers(_ group: AnswerGroup, _ state: inout State) -> [TransportAnswer] {
+        group.pushes.filter { state.inFlight[$0.delivery.id] == group.instance }.map { delivery, receipt in
             state.inFlight[delivery.id] = nil
-            state.answeredWithoutQuery[delivery.id] = window.instance
+            state.answeredWithoutQuery[delivery.id] = group.instance
             let answer = TransportAnswer(delivery.id, .accepted, status: 200, receipt: receipt)
             state.lastAnswers[delivery.id] = answer
             faults.note(.lateAnswered)
@@ -284,12 +284,12 @@ final class SimulatedTransports: Sendable {
     /// Drops the unanswered pushes of a process that has ended.
     func forget(_ process: SimulatedProcess) {
         state.withLock { state in
-            let lost = state.windows.filter { $0.instance.process == ObjectIdentifier(process) }
-            faults.note(.windowLost, lost.count)
+            let lost = state.groups.filter { $0.instance.process == ObjectIdentifier(process) }
+            faults.note(.answersLost, lost.count)
             for transport in Self.names {
                 state.instances[Instance(process: ObjectIdentifier(process), transport: transport)] = nil
             }
-            state.windows.removeAll { $0.instance.process == ObjectIdentifier(process) }
+            state.groups.removeAll { $0.instance.process == ObjectIdentifier(process) }
         }
     }
 }

@@ -13,7 +13,8 @@ final class SnapshotFaults {
         random = Seeded(seed)
     }
 
-    /// In one of four calls, removes, damages or replaces the newest snapshot of a log. The log's stage must be down.
+    /// In about one of four calls, removes or damages the newest snapshot of a log, or replaces it by a snapshot of
+    /// another log. The log's stage must be down.
     func disturbSnapshot(of log: String) {
         guard random.isOneIn(4), let victim = newest(of: log) else { return }
         switch random.below(3) {

@@ -20,7 +20,8 @@ final class World {
     let transports: SimulatedTransports
     let snapshots: SnapshotFaults
     var random: Seeded
-    /// Errors of hosts and producers, states that differ from the logs, and work that does not finish.
+    /// Errors of hosts, valid lines that the door refused, states that differ from the logs, and work that does not
+    /// finish.
     var problems: [String] = []
     private(set) var hosts: [SimulatedHost] = []
     private(set) var producers: [SimulatedProducer] = []
@@ -84,7 +85,7 @@ final class World {
 
     /// Runs the world to its end.
     ///
-    /// - Returns: The problems.
+    /// - Returns: The problems. If the checks of the logs at the end find some, the last element is the ``report``.
     func run() throws -> [String] {
         faultRarity = random.one(of: [1, 2, 4])
         var faultySteps = 0

@@ -57,7 +57,7 @@ struct CoalesceSnapshotTests {
     func `a stage restored after any event continues like one that was never stopped`(policy: String) throws {
         var draw = Seeded(11)
         let history = Self.history(&draw, count: 60)
-        for cut in history.indices {
+        for cut in 0...history.count {
             let (uninterrupted, restored) = try Run.split(history, at: cut) {
                 try Self.fresh(policy, pendingPerUser: 2)
             }
@@ -65,7 +65,7 @@ struct CoalesceSnapshotTests {
         }
     }
 
-    @Test func `a held notification keeps its deadline under another policy, until a newer one replaces it`() throws {
+    @Test func `a held notification keeps its deadline under another policy, which applies to newer ones`() throws {
         let history = [Run.Arrival(SampleMatch.collapsing("c").line, at: 0)]
         let debounced = try Self.run(history)
         for policy in ["latest", "none"] {
@@ -81,7 +81,7 @@ struct CoalesceSnapshotTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a snapshot does not depend on notifications that have left`(seed: UInt64) throws {
+    func `a snapshot does not depend on notifications that left long ago`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = Self.history(&draw, count: 120)
         let gap = history[119].microseconds + 1_000_000

@@ -179,7 +179,7 @@ private func timeline(
 }
 
 @Suite struct `Replacement` {
-    @Test func `silent matches replace each other per subscription`() throws {
+    @Test func `silent matches of one subscription replace each other`() throws {
         for info in [
             nil, "null", "{}", #"{"shouldSendContentAvailable":true}"#, #"{"shouldBadge":false,"title":""}"#,
             #"{"shouldSendContentAvailable":true,"desiredKeys":["a"]}"#,

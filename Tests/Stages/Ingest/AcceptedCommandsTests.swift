@@ -54,6 +54,9 @@ struct AcceptedCommandsTests {
         let type = #""device.unregister""#
         #expect(try door.send(written.replacing(#""x""#, with: type).adding(rest)) == nil)
         #expect(door.log == [logged.replacing(#""x""#, with: type).adding(rest)])
+        let unregister = #"{"type":"device.unregister"}"#.adding(rest)
+        #expect(try door.send(unregister.adding(#","time":"2026-01-31T12:00:00Z""#)) == nil)
+        #expect(door.log.last == unregister)
     }
 
     @Test func `the change member of a command moves to the end, and all other bytes stay unchanged`() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import Match
 
 extension Feed {
-    /// The explanations of a line of the changes log: one for each subscription of the subject.
+    /// Explains a line of the changes log. Without a subject, explains it for all subscriptions.
     func explain(_ line: String, _ subject: ExplainedSubject = ExplainedSubject()) throws -> [Explanation] {
         try InputEvent.read(line, sequence: sequence + 1) { stage.explain($0, at: .epoch, for: subject) }
     }
@@ -41,7 +41,7 @@ struct ExplainTests {
         #expect(explanation.parts[4].text == #"title BEGINSWITH 'H' is true: title was "Hi""#)
         #expect(explanation.parts[5].text == "stars > 3 is false: stars was 2")
         #expect(explanation.parts[5].detail("value") == "2")
-        #expect(explanation.parts[6].text.hasPrefix("NOT tags CONTAINS 'x' is false"))
+        #expect(explanation.parts[6].text.hasPrefix(#"NOT tags CONTAINS 'x' is false: tags was "no list""#))
         #expect(explanation.text == #""s" of _a does not watch the change: stars > 3 is false: stars was 2"#)
     }
 

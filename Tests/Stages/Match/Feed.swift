@@ -70,7 +70,7 @@ extension String {
     }
 }
 
-/// Lines of the changes log about one container.
+/// Lines of the changes log. Unless `place` says otherwise, they are about the same container and environment.
 enum Line {
     static let place = #""container":"iCloud.c","environment":"development""#
 

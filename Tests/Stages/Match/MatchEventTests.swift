@@ -52,7 +52,7 @@ struct MatchEventTests {
                 """))
     }
 
-    @Test func `a zone-wide subscription is a database subscription, and a private zone's owner is the user`() throws {
+    @Test func `a zone subscription with zoneWide is of type database, and the user owns a private zone`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(#""subscriptionType":"zone","zoneWide":true"#))
         let wide = try feed.send(Line.change(zone: "Z"))
@@ -124,6 +124,7 @@ struct UnmatchedTests {
         #expect(late == [#"{"type":"not_matched","first":2001,"last":3000,"count":1}"#, #"{"type":"else"}"#])
         _ = try feed.send(Line.change())
         #expect(try feed.send(Line.change(), skipping: 400) == [])
+        // This range ends earlier, a second after its first unmatched change.
         #expect(feed.advance(to: 1_000_000) == [#"{"type":"not_matched","first":3001,"last":3904,"count":2}"#])
     }
 

@@ -23,7 +23,7 @@ struct UnindexedTests {
         ("NOT tags CONTAINS 'x'", ["it only excludes values of tags"], []),
         ("a == 1 OR b != 2", ["either side of OR"], ["for each side of OR"]),
     ])
-    func `each part that the index cannot use is reported, with the reason and what to write instead`(
+    func `each part that the index cannot use is reported, with the reason and, if there is one, an alternative`(
         predicate: String, reasons: [String], instead: [String]
     ) throws {
         let found = try Self.stage([Self.save(predicate)]).unindexed

@@ -6,7 +6,7 @@ import TestSupport
 /// A random notification with strings of many lengths in several scripts, and the payload that is expected for it.
 struct DrawnNotification {
     private(set) var notification = SampleNotification()
-    /// The expected value at each path of a complete payload.
+    /// The expected values of a complete payload by their paths, without the pruning flag `ck.p`.
     private(set) var expected: [[String]: Tree] = [:]
     /// The names of desired fields and of arguments whose values the payload cannot contain because of their types.
     private(set) var unfit: Set<String> = []
@@ -130,7 +130,8 @@ extension DrawnNotification {
         notification.info = "{\(members.shuffled(using: &random).joined(separator: ","))}"
     }
 
-    private static let literals = [
+    /// String properties that do not depend on other properties, and their paths in `aps`.
+    private static let copied = [
         ("alertActionLocalizationKey", ["alert", "action-loc-key"]), ("alertLaunchImage", ["alert", "launch-image"]),
         ("soundName", ["sound"]), ("category", ["category"]),
     ]
@@ -140,7 +141,7 @@ extension DrawnNotification {
     ]
 
     private mutating func drawTexts(using random: inout Seeded) {
-        for (name, path) in Self.literals where random.below(3) == 0 {
+        for (name, path) in Self.copied where random.below(3) == 0 {
             expected[["aps"] + path] = .text(set(name, upTo: 600, using: &random))
         }
         for text in Self.texts { drawText(text, using: &random) }

@@ -37,7 +37,9 @@ import Testing
         #""subtitle":"S""#, #""subtitleLocalizationKey":"K""#, #""alertActionLocalizationKey":"K""#,
         #""alertLaunchImage":"L""#,
     ])
-    func `is an alert if the info has a property that a user notices`(property: String) throws {
+    func `is an alert if the info has a property that a user notices, or that changes what a user notices`(
+        property: String
+    ) throws {
         for info in ["{\(property)}", #"{\#(property),"shouldSendContentAvailable":true,"desiredKeys":["title"]}"#] {
             let push = try push(of: SampleNotification(info: info))
             #expect(push["headers"] == .object(["apns-push-type": .text("alert"), "apns-priority": .text("10")]))
@@ -79,7 +81,7 @@ import Testing
 }
 
 @Suite struct `The aps dictionary` {
-    @Test func `has every property under its APNs key, and no literal text if there is a localization key`() throws {
+    @Test func `has its properties under their APNs keys, and no literal text if there is a localization key`() throws {
         let info =
             #"{"alertLocalizationKey":"B","alertLocalizationArgs":["title"],"titleLocalizationKey":"T","#
             + #""titleLocalizationArgs":["stars"],"subtitleLocalizationKey":"S","subtitleLocalizationArgs":["made"],"#

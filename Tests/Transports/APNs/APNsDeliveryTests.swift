@@ -55,13 +55,13 @@ import Time
         (#"{"status":429,"reason":"TooManyProviderTokenUpdates"}"#, .deferred),
         (#"{"status":400,"reason":"FromTheFuture"}"#, .failed),
     ])
-    func `an answer is reported with its status and reason, word for word`(
+    func `an answer gets the right outcome, and is reported with its status and reason, word for word`(
         _ answer: String, _ outcome: TransportAnswer.Outcome
     ) async throws {
         try await APNsRig.with(script: [#"{"do":\#(answer)}"#]) { rig in
             let reported = await rig.deliver(apnsPush(1))[0]
             #expect(reported.outcome == outcome, "\(reported)")
-            #expect(answer.contains("\(reported.status ?? 0)") && answer.contains(reported.reason ?? "no reason"))
+            #expect(answer.contains(#""status":\#(reported.status ?? 0),"reason":"\#(reported.reason ?? "")""#))
             #expect(reported.since == (outcome == .unregistered ? Instant(microseconds: 1_700_000_000_000_000) : nil))
             #expect((reported.until != nil) == (outcome == .deferred))
         }
@@ -126,7 +126,7 @@ import Time
         }
     }
 
-    @Test func `a dropped connection defers a push, which may be repeated`() async throws {
+    @Test func `a dropped connection defers its push, and the device may get the push twice`() async throws {
         try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"drop":true}}"#]) { rig in
             let first = await rig.deliver(apnsPush(1))[0]
             #expect(first.outcome == .deferred && first.mayRepeat)
@@ -147,8 +147,8 @@ import Time
         }
     }
 
-    /// After a crash, all pushes in flight may be repeated. So late pushes and the pushes of the next window share one
-    /// limit.
+    /// After a crash, all pushes in flight may be sent again. So the pushes that outlast their window and the pushes of
+    /// the next window share one limit.
     @Test func `pushes that outlast their window leave less room for the next window`() async throws {
         try await APNsRig.with(streams: 10) { rig in
             var number: UInt64 = 0
@@ -185,7 +185,7 @@ import Time
         }
     }
 
-    @Test func `a push that waits for an earlier push is not sent after a newer push`() async throws {
+    @Test func `a push that was deferred behind an earlier push is not sent unless it is passed again`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"latency":[2500,2500]}}"#)
             rig.windowLength.value = .milliseconds(100)
@@ -257,7 +257,7 @@ import Time
         }
     }
 
-    @Test func `after a restart, the transport uses its old token again`() async throws {
+    @Test func `after a restart, the transport uses its old provider token again`() async throws {
         try await APNsRig.with { rig in
             _ = await rig.deliver(apnsPush(1))
             let again = try APNsRig.transport(to: rig.apns.port, in: rig.folder, clock: rig.clock)
@@ -270,7 +270,7 @@ import Time
         }
     }
 
-    @Test func `the token is replaced in time on an open connection`() async throws {
+    @Test func `the provider token is replaced in time, and the connection stays open`() async throws {
         try await APNsRig.with { rig in
             for number in 1...4 {
                 #expect(await rig.deliver(apnsPush(UInt64(number)))[0].outcome == .accepted)

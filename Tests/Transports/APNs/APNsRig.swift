@@ -28,12 +28,12 @@ final class APNsRig: Sendable {
         self.windowLength = windowLength
     }
 
-    /// Calls the body with an open transport and a running APNs. Stops both afterwards.
+    /// Calls the body with an open transport and a running APNs. Stops both afterwards, unless the body throws.
     ///
     /// - Parameters:
     ///   - settings: Further lines of YAML. The word `certificate` is removed from them. If it is there, the apps use
     ///     a certificate instead of a key.
-    ///   - streams: How many requests APNs allows on a connection at the same time.
+    ///   - streams: How many requests APNs allows at the same time on a connection whose client has authenticated.
     ///   - otherKeys: The IDs of further keys that this APNs accepts.
     ///   - otherTopics: The topics of further apps with the same key. The name of each app's container is its topic.
     static func with(
@@ -103,12 +103,12 @@ final class APNsRig: Sendable {
 
     func deliver(_ pushes: Delivery...) async -> [TransportAnswer] { await deliver(pushes) }
 
-    /// Sends pushes once. Returns the answers in the order of the pushes' numbers and devices.
+    /// Passes pushes to the transport once. Returns their first answers, ordered by the pushes' numbers and devices.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         await transport.deliver(pushes).sorted { ($0.id.push, $0.id.device) < ($1.id.push, $1.id.device) }
     }
 
-    /// Sends pushes until each has its final answer.
+    /// Passes pushes to the transport again and again, until each has its final answer.
     func deliverUntilFinal(_ pushes: [Delivery]) async -> [TransportAnswer] {
         var (open, settled) = (pushes, [TransportAnswer]())
         while !open.isEmpty, !Task.isCancelled {
@@ -120,7 +120,7 @@ final class APNsRig: Sendable {
         return settled
     }
 
-    /// Sends a push until it has its final answer.
+    /// Passes a push to the transport again and again, until it has its final answer.
     func deliverUntilFinal(_ push: Delivery) async -> TransportAnswer {
         var answer = await deliver(push)[0]
         while answer.outcome == .deferred, !Task.isCancelled { answer = await deliver(push)[0] }

@@ -63,13 +63,13 @@ import Testing
         (NIOSSLError.uncleanShutdown, .closed), (NIOSSLError.handshakeFailed(.zeroReturn), .closed),
         (NIOSSLError.unableToValidateCertificate, .untrusted), (NIOSSLExtraError.failedToValidateHostname, .otherName),
     ])
-    func `each error of the system or of TLS becomes the right failure`(
+    func `an error of the system, of NIO or of TLS becomes the right failure`(
         _ error: any Error, _ failure: ConnectionFailure
     ) {
         #expect(ConnectionFailure(error) == failure)
     }
 
-    @Test func `every connection failure has a remedy, and so have some other reasons`() {
+    @Test func `every connection failure has a remedy, but only some of the other reasons have one`() {
         for failure in ConnectionFailure.allCases {
             let words = "api.push.apple.com:443 \(failure.rawValue)"
             #expect(APNsProbe.remedy(status: nil, reason: words)?.isEmpty == false, "\(failure)")
@@ -118,8 +118,8 @@ import Testing
     }
 }
 
-/// A server that answers the client's first bytes with a text, and then closes the connection. Without a text, it sends
-/// nothing.
+/// A server that answers the client's first bytes with a text, and then closes the connection. If the text is nil, the
+/// server sends nothing and leaves the connection open.
 private enum PlainServer {
     static func with(_ text: String?, _ body: (Int) async throws -> Void) async throws {
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)

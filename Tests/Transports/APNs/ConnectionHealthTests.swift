@@ -16,7 +16,9 @@ import Testing
         var health = ConnectionHealth(at: Self.start)
         #expect(check(&health, after: .seconds(15), isBusy: true) == .healthy)
         #expect(check(&health, after: .seconds(16), isBusy: true) == .sendPing)
-        #expect(check(&health, after: .seconds(26), isBusy: true) == .healthy, "it has ten seconds, and no second PING")
+        #expect(
+            check(&health, after: .seconds(26), isBusy: true) == .healthy,
+            "the server has ten seconds to answer, and gets no second PING")
         #expect(check(&health, after: .seconds(27), isBusy: true) == .dead)
     }
 

@@ -6,7 +6,7 @@ import Time
 
 /// Tests that the JSON strings of a push are decoded before they are sent.
 @Suite(.timeLimit(.minutes(5))) struct DecodedTexts {
-    /// The ways to write a character in JSON.
+    /// Ways to write a printable ASCII character in JSON.
     private static func jsonForms(_ byte: UInt8) -> [String] {
         let digits = String(byte, radix: 16)
         let long = "\\u00" + (digits.count == 1 ? "0" : "") + digits
@@ -18,7 +18,7 @@ import Time
         }
     }
 
-    @Test func `a collapse ID of any printable characters arrives, whatever its JSON escapes are`() async throws {
+    @Test func `a collapse ID with any printable ASCII character arrives, with or without JSON escapes`() async throws {
         try await APNsRig.with { rig in
             var pushes: [Delivery] = []
             var expected: [String: String] = [:]

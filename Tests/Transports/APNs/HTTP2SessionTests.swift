@@ -13,7 +13,7 @@ import Testing
         #expect(frames[0].body == [0, 2, 0, 0, 0, 0])
     }
 
-    @Test func `no request is sent before the server's settings`() {
+    @Test func `there is no room for requests before the server's settings`() {
         var session = HTTP2Session()
         #expect(session.room == 0)
         _ = session.takeOutput()
@@ -30,7 +30,7 @@ import Testing
         #expect(frames.map(\.kind) == [.headers, .data, .headers, .data])
         #expect(frames.map(\.stream) == [1, 1, 3, 3])
         #expect(frames[1].body == Array("{}".utf8) && frames[1].flags == FrameFlag.endStream)
-        #expect(frames[2].body.count < frames[0].body.count - 30, "shared fields are an index the second time")
+        #expect(frames[2].body.count < frames[0].body.count - 30, "the second request has indexes of shared fields")
     }
 
     @Test func `the room for requests follows the server's settings at once`() {
@@ -64,7 +64,7 @@ import Testing
         #expect(session.streams.count == 1)
     }
 
-    @Test func `the server's bytes may come in any pieces`() {
+    @Test func `the server's bytes may come in pieces of any size`() {
         let bytes =
             ServerFrames.answer(1, status: 400, [("apns-unique-id", "u")], body: #"{"reason":"BadTopic"}"#)
             + ServerFrames.goAway(last: 1, .noError, "bye") + ServerFrames.frame(.ping, [1, 2, 3, 4, 5, 6, 7, 8])

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [RawServer.Conduct.noTLS, .noSettings, .goAwayAtOnce, .goAwayAfterRequest])
-    func `the pool waits before the next connection if no push was accepted on the last`(_ conduct: RawServer.Conduct)
+    func `the pool waits before the next connection if the last one brought no answer`(_ conduct: RawServer.Conduct)
         async throws
     {
         var dialing = Dialing.never

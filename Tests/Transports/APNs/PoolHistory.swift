@@ -62,7 +62,7 @@ struct PoolHistory {
             case .answered(let answer, let batch):
                 let push = Int(answer.id.push)
                 guard let openPush = open[push], openPush.batch == batch else {
-                    mistakes.append("\(push) is answered twice")
+                    mistakes.append("\(push) is answered twice, or in the wrong batch")
                     continue
                 }
                 if answer.isUnderWay {

@@ -8,7 +8,9 @@ import Testing
 /// Compares the behaviour of a pool with the history of its events.
 struct PoolStateTests {
     @Test(arguments: Seeded.seeds)
-    func `in any order of events, each push is sent only where it may be, and gets one final answer`(seed: UInt64) {
+    func `in any order of events, each push is sent only where it may be, is answered, and ends at most once`(
+        seed: UInt64
+    ) {
         var draw = Seeded(seed)
         for walk in 0..<300 {
             var toy = ToyPool(Seeded(draw.next()))

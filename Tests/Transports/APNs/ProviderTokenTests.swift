@@ -43,7 +43,7 @@ import Time
         #expect(renewed.isNew && renewed.0 != first.0)
     }
 
-    @Test func `a young token that is rejected is kept`() throws {
+    @Test func `a token that APNs calls expired is replaced only if it is at least twenty minutes old`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
         #expect(try !keeper.replaceExpired(at: Self.start.advanced(by: .seconds(1_199))))
@@ -52,7 +52,7 @@ import Time
         #expect(keeper.token != token)
     }
 
-    @Test func `if tokens change too often, a token is kept for twenty minutes, but never over an hour`() throws {
+    @Test func `if APNs counts too many tokens, a token is kept twenty more minutes, but not over an hour`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
         keeper.pauseReplacement(at: Self.start.advanced(by: .seconds(2_000)))
@@ -65,7 +65,7 @@ import Time
             "no token is older than an hour")
     }
 
-    @Test func `a token survives a restart unless its time is in the future`() throws {
+    @Test func `a token survives a restart unless its time is far in the future`() throws {
         let kept = try ProviderToken(signedBy: Self.key(), at: Self.start)
         var keeper = TokenKeeper(try Self.key(), kept: kept, jitter: { 0.5 })
         #expect(try keeper.current(at: Self.start.advanced(by: .seconds(60)), age: .seconds(2_400)).0 == kept)

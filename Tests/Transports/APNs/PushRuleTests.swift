@@ -45,7 +45,7 @@ import Testing
         #expect(refusal("alert", body: "{}") == nil, "an empty payload is legal")
     }
 
-    @Test func `a push whose whole payload is content-available must have priority 5`() {
+    @Test func `a push with nothing but content-available in its payload cannot have priority 10`() {
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesOnly)?.hasSuffix("10: it must be 5") == true)
         #expect(refusal("voip", priority: "5", topic: Self.app + ".voip", body: Self.wakesOnly) == nil)
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.wakesWithData) == nil)
@@ -100,7 +100,7 @@ import Testing
         #expect(refusal("alert", body: body) == "the payload is not a JSON object")
     }
 
-    @Test func `a push is checked even if a push of the same kind was accepted before`() {
+    @Test func `a push is checked even if a push of the same type was accepted before`() {
         var reader = APNsPushReader(collapsesRepeats: true)
         #expect(refusal(by: &reader, "alert") == nil)
         #expect(refusal(by: &reader, "alert", body: Self.wakesOnly) != nil)

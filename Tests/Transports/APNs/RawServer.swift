@@ -52,6 +52,7 @@ final class RawServer: Sendable {
         set { state.value.withLock { $0.conduct = newValue } }
     }
 
+    /// How many connections the server has accepted so far.
     var connections: Int { state.value.withLock(\.connections) }
     var requests: Int { state.value.withLock(\.requests) }
 

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Ingest
 
-/// The rules of `records.modify` for forms, zones, references and sizes, and the rules of zone commands.
+/// The rules of `records.modify` for forms, zones, references and sizes. Also the rules of zone commands, and the rule
+/// for the member `request` of commands.
 struct ModifyRuleTests {
     private func refusal(_ operations: [String], after commands: [String] = []) throws -> String? {
         var door = try Door()

@@ -3,12 +3,13 @@ import Testing
 
 @testable import Ingest
 
-/// The result of each type of operation, for each situation of its record.
+/// The outcome of each type of operation in each ``Situation``.
 struct OperationTests {
+    /// Whether the record exists, and if it does, which change tag and record type the operation names.
     enum Situation: CaseIterable { case noRecord, rightTag, wrongTag, noTag, otherType }
 
     /// For each type, the outcome of the operation in each situation, in the order of ``Situation``. An outcome is the
-    /// change of the event, `none` without an event, or the code and the path of the refusal.
+    /// change of the event, `none` without an event, or the code of the refusal and its path below the record.
     static let table: [(type: String, outcomes: [String])] = [
         ("create", ["create", exists, exists, exists, exists]),
         ("update", [missing, "update", conflict, conflict, otherType]),
@@ -24,7 +25,7 @@ struct OperationTests {
     private static let otherType = "record.type recordType"
 
     @Test(arguments: table, Situation.allCases.indices)
-    func `the situation of the record decides whether an operation is accepted`(
+    func `the existing record, the change tag and the record type decide the outcome of an operation`(
         row: (type: String, outcomes: [String]), index: Int
     ) throws {
         let situation = Situation.allCases[index]

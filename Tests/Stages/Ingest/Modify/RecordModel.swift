@@ -36,10 +36,13 @@ struct RecordModel {
 
     private(set) var records: [String: StoredRecord] = [:]
     private(set) var zones: Set<String> = ["_defaultZone"]
-    private var last = 0
+    private var lastSequence = 0
 
-    /// Applies a command. Returns one text for each event: the event's change, and the fields of the record that the
-    /// event saves or deletes.
+    /// Applies a command. Returns one text for each event. For a record, the text is the event's change and the fields
+    /// of the saved or deleted record. If a `record.delete` finds no record to delete, the text is only `delete`. For a
+    /// zone, the text is the event's type.
+    ///
+    /// - Throws: ``Refusal`` if ingest must refuse the command.
     mutating func apply(_ command: Command) throws -> [String] {
         switch command {
         case .modify(let operations):
@@ -56,7 +59,7 @@ struct RecordModel {
             let isUpdate = records[key(operation)]?.type == operation.recordType
             return [save(operation, merging: false, isUpdate ? "update" : "create")]
         case .delete(let operation):
-            last += 1
+            lastSequence += 1
             guard let known = records[key(operation)], operation.recordType ?? known.type == known.type else {
                 return ["delete"]
             }
@@ -64,12 +67,12 @@ struct RecordModel {
             return ["delete \(RecordModel.text(known.fields))"]
         case .zoneSave(let zone):
             guard zones.insert(zone).inserted else { return [] }
-            last += 1
+            lastSequence += 1
             return ["zone.save"]
         case .zoneDelete(let zone):
             guard zones.remove(zone) != nil else { throw Refusal(code: "zone.missing", path: "zoneID") }
             records = records.filter { !$0.key.hasPrefix(zone + "/") }
-            last += 1
+            lastSequence += 1
             return ["zone.delete"]
         }
     }
@@ -90,7 +93,7 @@ struct RecordModel {
         if operation.type.lowercased().hasSuffix("delete") {
             guard let known else { return [] }
             records[key(operation)] = nil
-            last += 1
+            lastSequence += 1
             return ["delete \(RecordModel.text(known.fields))"]
         }
         if let target = operation.target, records["\(operation.zone)/\(target)"] == nil {
@@ -101,7 +104,7 @@ struct RecordModel {
     }
 
     private mutating func save(_ operation: Operation, merging: Bool, _ change: String) -> String {
-        last += 1
+        lastSequence += 1
         let known = records[key(operation)]
         var fields = merging ? known?.fields ?? [] : []
         for (name, json) in operation.fields {
@@ -114,7 +117,7 @@ struct RecordModel {
             }
         }
         let type = operation.recordType ?? known?.type ?? ""
-        records[key(operation)] = StoredRecord(type: type, fields: fields, sequence: last)
+        records[key(operation)] = StoredRecord(type: type, fields: fields, sequence: lastSequence)
         return "\(change) \(RecordModel.text(fields))"
     }
 

@@ -30,7 +30,7 @@ struct RandomField {
     let name: String
     let kind: Kind
 
-    /// All fields. A field that is listed twice is drawn twice as often.
+    /// All fields. If a field is listed twice, comparisons with it are twice as likely, and fewer records lack it.
     static let all = [
         RandomField(name: "s", kind: .texts), RandomField(name: "s", kind: .texts),
         RandomField(name: "t", kind: .texts),

@@ -7,7 +7,7 @@ import TestSupport
 struct DrawnPredicate {
     var random: Seeded
 
-    /// A predicate of the extended dialect. Three in four have no nested AND or OR.
+    /// A predicate of the extended dialect. At least three in four have no nested AND or OR.
     mutating func predicate() -> RecordPredicate {
         switch random.below(20) {
         case 0: return RecordPredicate(condition(depth: 3))
@@ -78,8 +78,8 @@ extension DrawnPredicate {
         }
     }
 
-    /// Draws a clause about a field that is not a list. One clause in ten compares with a text, or for IN with a text
-    /// and a number, whatever the type of the field.
+    /// Draws a clause about a field that is not a list. Whatever the type of the field, one clause in ten compares with
+    /// a text. If its comparator is IN, it has no value, a text, or a text and a number.
     private mutating func scalarClause(
         _ name: String, _ comparators: [Clause.Comparator], _ drawn: [FieldValue]
     ) -> Clause {

@@ -19,7 +19,7 @@ struct PlainEvaluator {
             let record = event["record"]
             let fields = change.action == "delete" ? event["before"] : record?["fields"]
             return saved.filter { subscription in
-                subscription.passesChecksBeforePredicate(by: change)
+                subscription.watchesIgnoringPredicate(change)
                     && PlainPredicate(predicate: subscription.predicate).holds(fields, of: record)
             }
         }
@@ -29,8 +29,8 @@ struct PlainEvaluator {
 }
 
 extension DrawnSubscription {
-    /// Whether the change passes all checks of the subscription except its predicate.
-    fileprivate func passesChecksBeforePredicate(by change: DrawnChange) -> Bool {
+    /// Whether the subscription would watch the change if it had no predicate.
+    fileprivate func watchesIgnoringPredicate(_ change: DrawnChange) -> Bool {
         place == change.place
             && (place.database == "public" || user == change.owner)
             && (recordType == nil || recordType == change.recordType)
@@ -39,11 +39,12 @@ extension DrawnSubscription {
     }
 }
 
-/// The comparators and kinds of values that took part in a match.
+/// Counts the parts of predicates that took part in a match: comparators, kinds of values, system fields, `self`, OR
+/// and comparisons that ignore case.
 struct Coverage {
     private var counts: [String: Int] = [:]
 
-    /// Counts the true comparisons of a matching predicate.
+    /// Counts the true comparisons of a matching predicate, and its ORs.
     mutating func add(_ subscription: DrawnSubscription, _ change: DrawnChange) throws {
         try withJSON(change.line) { event in
             let record = event["record"]
@@ -95,7 +96,7 @@ struct Coverage {
 
     mutating func merge(_ other: Coverage) { counts.merge(other.counts) { $0 + $1 } }
 
-    /// The expected comparators and kinds of values that took part in no match.
+    /// The expected parts of predicates that took part in no match.
     var missing: [String] { Self.expected.filter { counts[$0] == nil } }
 
     private static let expected: [String] = {

@@ -109,7 +109,7 @@ private enum PlainValue: Equatable {
     }
 
     /// -1, 0 or 1: whether the value is less than, equal to or greater than the other value. Nil if values of the two
-    /// types cannot be compared.
+    /// types cannot be compared. If `foldsCase` is true, the other value is in lower case already.
     func order(_ other: FieldValue, _ foldsCase: Bool) -> Int? {
         switch (self, other) {
         case (.text(let one), .text(let other)): order(foldsCase ? folded(one) : one, other)

@@ -10,11 +10,12 @@ import Testing
         let parent: UInt32
         let low: UInt32
         let high: UInt32
+        /// The column that the entry's test compares. A search leaves out the entry if `present` lacks this column.
         let column: UInt8
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `a search finds the intervals that contain a number, after splits and removals`(seed: UInt64) {
+    func `a search finds the intervals that contain a number, also after block splits and removals`(seed: UInt64) {
         var random = Seeded(seed)
         var intervals = IntervalStore()
         var all: [(saved: SavedInterval, start: Intervals.Start, list: Int32)] = []

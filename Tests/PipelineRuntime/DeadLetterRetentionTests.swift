@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-@Suite struct DeadLetterFloorTests {
+@Suite struct DeadLetterRetentionTests {
     @Test func `dead letters are kept until their own age limit, even if the limits for other events are smaller`()
         async throws
     {
