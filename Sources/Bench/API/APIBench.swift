@@ -9,8 +9,7 @@ import ZeroMQ
 /// Sends requests with `h2load` to a gateway for CloudKit Web Services. The gateway and ingest run in processes of
 /// their own.
 struct APIBench: Sendable {
-    /// How many requests of each kind to send. The bench sends fewer requests with 10 or 200 operations, and at most
-    /// ``writesPerConnection`` writes over each connection.
+    /// How many requests of each kind to send. The bench sends fewer requests with 10 or 200 operations.
     let requests: Int
     let connections: Int
     /// How many records the zone has before the requests, rounded down to a multiple of 200.
@@ -18,9 +17,6 @@ struct APIBench: Sendable {
     /// The setting `log.sync` of the pipeline file.
     let sync: String
     let interruption: Interruption
-
-    /// A write may take as long as the setting `log.sync` allows, such as 50 ms.
-    private static let writesPerConnection = 400
 
     /// A kind of request, which `h2load` sends many times.
     enum Request: String, CaseIterable, Sendable {
@@ -131,8 +127,7 @@ struct APIBench: Sendable {
 
     private func measure(_ request: Request, port: Int, in folder: String) throws -> Result {
         try interruption.check()
-        var count = max(connections, requests / max(1, request.writes / 4))
-        if request.writes > 0 { count = min(count, connections * Self.writesPerConnection) }
+        let count = max(connections, requests / max(1, request.writes / 4))
         return Result(
             request: request, requests: count, load: try load(request, port: port, in: folder).run(requests: count))
     }
