@@ -43,6 +43,18 @@ struct FileTests {
         }
     }
 
+    @Test func `a read sees one state of the store, although events are applied meanwhile`() throws {
+        let test = try TestStore(folder)
+        try test.apply([Line.save("a")])
+        let seen = try test.store.read { db in
+            let first = try RecordStore.Applied(db).sequence
+            try test.apply([Line.save("b")])
+            return [first, try RecordStore.Applied(db).sequence]
+        }
+        #expect(seen == [1, 1])
+        #expect(try test.store.applied.sequence == 2)
+    }
+
     @Test func `the store of another version is refused`() throws {
         let test = try TestStore(folder)
         try test.store.writing.write { try $0.execute(sql: "PRAGMA user_version = 99") }

@@ -101,30 +101,37 @@ struct QueryTests {
         #expect(indexes.map(\.recordType) == ["Note"] && indexes.map(\.isComplete) == [true])
     }
 
-    @Test func `a query that compares one field and sorts by another gets an index on both fields`() throws {
+    @Test(arguments: [true, false])
+    func `a query that compares one field and sorts by another gets an index on both fields`(isAscending: Bool) throws {
         let test = try TestStore()
-        // The records with "f" = 3 are the last ones in the order of "g".
-        let count = 4 * SearchLimits().rowsToSort
+        // In ascending order of "g", the records with "f" = 3 are the last ones, and the newest of them is the first.
+        let count = 8 * SearchLimits().rowsWithoutIndex
+        let numbers = 0..<count
+        func g(_ number: Int) -> Int { (count - number) / 3 }
         try test.apply(
-            (0..<count).map {
-                Line.save("r\($0)", #"{"f":{"value":\#($0 * 4 / count)},"g":{"value":\#($0 / 3)}}"#, zone: "Big")
+            numbers.map {
+                Line.save(
+                    "r\($0)", #"{"f":{"value":\#(3 - $0 * 4 / count)},"g":{"value":\#(g($0))}}"#, zone: "Big")
             })
         let query = #"""
             {"recordType":"Note","filterBy":[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":3}}],
-            "sortBy":[{"fieldName":"g"}]}
+            "sortBy":[{"fieldName":"g","ascending":\#(isAscending)}]}
             """#
-        let zone = ZoneKey(name: "Big")
-        let names = try test.store.query(
-            RecordQuery(query, in: .one(zone), limit: 7), in: .alice, now: .epoch
-        ).records.map(\.name)
-        for fields in [["f", "g"], ["f", "f,g", "g"], ["f", "f,g", "g"]] {
+        let found = numbers.prefix(count / 4).sorted { (g($0), $0) < (g($1), $1) }.map { "r\($0)" }
+        let expected = isAscending ? found : found.reversed()
+        for fields in [[], ["f", "g"], ["f", "f,g", "g"], ["f", "f,g", "g"]] {
             try test.finish(rowsMax: 1_000)
             #expect(try test.store.indexes().map(\.field) == fields)
-            let page = try test.store.query(
-                RecordQuery(query, in: .one(zone), limit: 7), in: .alice, now: .epoch)
-            #expect(page.records.map(\.name) == names)
+            var (names, marker) = ([String](), nil as String?)
+            for limit in [7, 2, 5] {
+                let page = try test.store.query(
+                    RecordQuery(query, in: .one(ZoneKey(name: "Big")), limit: limit, marker: marker), in: .alice,
+                    now: .epoch)
+                names += page.records.map(\.name)
+                marker = page.marker
+            }
+            #expect(names == Array(expected.prefix(14)))
         }
-        #expect(names == (0..<7).map { "r\(count / 4 * 3 + $0)" })
     }
 
     @Test func `a query without a zone searches the default zone, and an unknown zone is refused`() throws {

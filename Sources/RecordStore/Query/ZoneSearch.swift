@@ -6,8 +6,8 @@ import Predicates
 package struct SearchLimits: Sendable {
     /// A search of one zone that looks at more rows than this asks for an index.
     var rowsWithoutIndex = 1_000
-    /// If an index on a compared field finds at most this many records, they are sorted in memory, even if another
-    /// index has the wanted order.
+    /// If an index on a compared field finds at most this many records, they are sorted in memory, even if the index
+    /// on the first sort key has the wanted order.
     var rowsToSort = 2_000
     /// How many record IDs a search may keep in memory. An index on a compared field is not used if it leaves more
     /// records than this.
@@ -60,7 +60,7 @@ struct ZoneSearch {
     ///   search looked at few rows.
     mutating func run(with matcher: inout RecordMatcher, into found: inout FirstPositions) throws -> [FieldIndex] {
         let narrowest = try narrowest()
-        if let narrowest, narrowest.count <= limits.rowsToSort || !canWalk(narrowest) {
+        if let narrowest, !walksInstead(of: narrowest) {
             try look(at: candidates(narrowest), &matcher, &found)
         } else if let walk = try bestWalk(narrowest) {
             try self.walk(walk, &matcher, &found)
@@ -88,10 +88,13 @@ struct ZoneSearch {
         return found.filter { $0.subject == narrowest?.subject } + found.filter { $0.subject != narrowest?.subject }
     }
 
-    private func canWalk(_ narrowest: Comparison) -> Bool {
+    /// Whether walking along an index is better than looking at all records that the comparison leaves. A walk among
+    /// these records alone is always better, because it may end early.
+    private func walksInstead(of narrowest: Comparison) -> Bool {
         guard let sortSubject else { return false }
-        return indexID(sortSubject) != nil
-            || equalities(narrowest).contains { indexID($0.subject, then: sortSubject) != nil }
+        let pairs = equalities(narrowest).filter { indexID($0.subject, then: sortSubject) != nil }
+        if pairs.contains(where: { $0.subject == narrowest.subject }) { return true }
+        return narrowest.count > limits.rowsToSort && (!pairs.isEmpty || indexID(sortSubject) != nil)
     }
 
     /// The walk that reads the fewest entries: among the records with one value of a field if there is an index on this
