@@ -57,11 +57,11 @@ package struct VerifyReport: Hashable, Sendable {
     }
 
     package var segments = 0
-    /// Batches with right CRCs, without the openings.
+    /// Batches with right CRCs. The first batch of a segment, which has no events, does not count.
     package var batches: UInt64 = 0
     /// Events in batches with right CRCs.
     package var events: UInt64 = 0
-    /// Bytes of the batches with right CRCs, including the openings.
+    /// Bytes of the batches with right CRCs, including the first batch of each segment.
     package var bytes: UInt64 = 0
     /// The problems, in the order in which they were found.
     package var problems: [Problem] = []

@@ -3,7 +3,7 @@
 /// The compiler ensures that no view outlives the event. Only a value that is itself `~Escapable` can store a view, and
 /// no escaping closure can capture it.
 @safe public struct JSONView: ~Escapable {
-    /// The unchecked view, for structs that the built-in stages use during a call.
+    /// The unchecked view. The built-in stages store it in structs that exist only while a stage handles one event.
     @usableFromInline package let value: JSONValue
 
     @_lifetime(borrow value)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A temporary folder that is removed with this object. Its path is short enough for `ipc://` endpoints.
+/// A folder for the files of a test.
 package final class Folder: Sendable {
     package let path: String
     private let isRemovedWithObject: Bool
@@ -9,6 +9,8 @@ package final class Folder: Sendable {
     /// memory if enough memory is free.
     package static let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
 
+    /// Makes a temporary folder, which is removed with this object. By default, its path is short enough for `ipc://`
+    /// endpoints.
     package init(in parent: String = Folder.parent) throws {
         isRemovedWithObject = true
         path = "\(parent)/belfry-\(UUID().uuidString.prefix(8))"

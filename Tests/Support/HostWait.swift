@@ -11,7 +11,8 @@ extension StageHost {
     /// Waits until the host's report meets a condition.
     ///
     /// - Parameter what: A description of the condition for the error.
-    /// - Throws: ``WaitFailure`` with the last report, if the host ends or the limit passes first.
+    /// - Throws: ``WaitFailure`` with the last report, if the host ends or the limit passes first. If the test's task
+    ///   is cancelled, the call returns without an error.
     package func wait(
         for what: String, within limit: Duration = .seconds(60),
         until condition: @escaping @Sendable (HostReport) -> Bool

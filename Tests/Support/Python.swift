@@ -19,7 +19,7 @@ package enum Python {
     /// The folder of the example plugins.
     package static let folder = package + "/Pipelines/plugins"
 
-    /// The folder of the example producer and consumer.
+    /// The folder of the example clients, such as `producer.py`.
     public static let clients = package + "/Pipelines/clients"
 
     private static var package: String {

@@ -26,7 +26,8 @@ package final class RawClient: Sendable {
 
     deinit { close(descriptor) }
 
-    /// - Returns: False if the server has closed the connection.
+    /// - Returns: Whether the system took the whole text. If the server has closed the connection, the system may still
+    ///   take a text.
     @discardableResult
     package func send(_ text: String) -> Bool {
         Glibc.send(descriptor, text, text.utf8.count, CInt(MSG_NOSIGNAL)) == text.utf8.count
@@ -64,7 +65,8 @@ package final class RawClient: Sendable {
     }
 }
 
-/// Runs blocking work on a thread of its own, because servers in the same process need the threads of tasks.
+/// Runs blocking work on a thread of its own, because servers in the same process need the threads on which Swift
+/// runs tasks.
 package func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: work()) }

@@ -1,8 +1,8 @@
 import EventLog
 import Foundation
 
-/// A copy of a pipeline's logs in which a test changes events. The CRCs are correct, so only a replay finds the
-/// changes.
+/// A copy of a pipeline's logs in which a test changes events. The CRCs are correct, so a reader of a log accepts the
+/// changed events. A replay finds them.
 package final class RewrittenLogs {
     package let folder: Folder
     package var path: String { folder.file("logs") }
@@ -12,10 +12,11 @@ package final class RewrittenLogs {
         try FileManager.default.copyItem(atPath: logs, toPath: folder.file("logs"))
     }
 
-    /// Rewrites a log.
+    /// Rewrites a log. Of the files beside the log, only `upstream.json` and `settings.ndjson` remain.
     ///
     /// - Parameters:
-    ///   - segmentBytes: The largest size of a segment; nil for the usual size.
+    ///   - segmentBytes: The size up to which a segment takes further batches; nil for the usual size. The first batch
+    ///     with events may be larger.
     ///   - change: Gets each event with its sequence, and returns the events that replace it.
     package func rewrite(
         _ log: String, segmentBytes: Int? = nil, _ change: (UInt64, String) -> [String] = { [$1] }
@@ -24,7 +25,7 @@ package final class RewrittenLogs {
     }
 
     /// Keeps only the first batches of a log, as if the stage had been killed after them. Of the files beside the log,
-    /// only `upstream.json` and `settings.ndjson` remain.
+    /// only `upstream.json` and `settings.ndjson` remain, so there is no snapshot.
     package func cut(_ log: String, after batches: Int) throws { try rewrite(log, batches: batches) { [$1] } }
 
     private func rewrite(

@@ -30,7 +30,7 @@ package struct Seeded: RandomNumberGenerator {
 }
 
 extension Seeded {
-    /// The seed of this run of the tests: `BELFRY_SEED`, which `deploy/test` chooses for each run, or a random one.
+    /// The seed of this run of the tests: `BELFRY_SEED`, which `deploy/test` sets, or a random number.
     package static let ofThisRun: UInt64 =
         getenv("BELFRY_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 1...999_999)
 

@@ -177,8 +177,9 @@ package struct DamageReport: Equatable {
 }
 
 extension StageRun {
-    /// Restores a new stage from each prefix of this stage's snapshot, and from the snapshot with any one byte changed.
-    /// A stage that accepts a damaged snapshot must process the history without a crash.
+    /// Restores a new stage from each prefix of this stage's snapshot. Then changes one byte of the snapshot at a time,
+    /// to several values, and restores a new stage each time. A stage that accepts a damaged snapshot must process the
+    /// history without a crash.
     ///
     /// In a long snapshot, the ordinary check uses only every tenth position. The seed selects the first position.
     package func damageReport(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
@@ -212,7 +213,8 @@ extension StageRun {
         }
     }
 
-    /// The byte with each bit flipped, and values that often reveal errors in reading numbers and JSON.
+    /// Other values for a byte: eight with one bit flipped, and values that often reveal errors in reading
+    /// numbers and JSON.
     private static func damagedBytes(from byte: UInt8) -> Set<UInt8> {
         var damaged = Set((0..<8).map { byte ^ 1 << $0 })
         damaged.formUnion([0, 1, 0x7F, 0x80, 0xFF, byte &+ 1, byte &- 1, UInt8(ascii: "\""), UInt8(ascii: "}")])

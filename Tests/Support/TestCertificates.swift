@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Certificates for 127.0.0.1, which openssl makes. They differ in their common names.
+/// Certificates for 127.0.0.1, which openssl makes. Tests tell them apart by their common names.
 package struct TestCertificates: Sendable {
     private static let openssl = "/usr/bin/openssl"
 

@@ -4,8 +4,9 @@ import Testing
 /// Which tests run: the tests of the ordinary check, which is for every change of the code, or all tests.
 ///
 /// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the processes,
-/// kills, worlds and seconds of a test of the ordinary tier. `deploy/test` fails a test that exceeds one of the first
-/// three limits. A test over the limit of seconds gets a warning, and fails at four times the limit.
+/// kills, worlds and seconds of a test. In the ordinary check without a sanitizer, `deploy/test` fails a test that
+/// exceeds one of the first three limits. A test over the limit of seconds gets a warning, and fails above four times
+/// the limit.
 package enum Tier: String, Sendable {
     case ordinary, full
 
@@ -32,16 +33,16 @@ package enum Cost: String, Sendable {
     case processes
     /// Simulated pipelines: the `World` of SimulationTests.
     case worlds
-    /// Processes that the test kills.
+    /// Stages that the test kills with `LivePipeline.kill`. Other kills are not counted.
     case kills
 
     /// Adds a cost to the test that runs now. May be called on any thread.
     package static func spend(_ cost: Cost, _ count: Int = 1) {
-        guard ledger >= 0 else { return }
+        guard costsFile >= 0 else { return }
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         let line = "\(now.tv_sec).\(String(now.tv_nsec + 1_000_000_000).dropFirst()) \(cost.rawValue) \(count)\n"
-        _ = Array(line.utf8).withUnsafeBytes { write(ledger, $0.baseAddress, $0.count) }
+        _ = Array(line.utf8).withUnsafeBytes { write(costsFile, $0.baseAddress, $0.count) }
     }
 
     /// Adds the cost of a program that the test starts. `belfry up` counts as six processes, because it usually starts
@@ -50,7 +51,8 @@ package enum Cost: String, Sendable {
         spend(.processes, words.contains("up") && !words.contains("--in-process") ? 6 : 1)
     }
 
-    /// The file in `BELFRY_COSTS`, from which `deploy/test` reads the costs.
-    private static let ledger: Int32 =
+    /// The open file to which costs are written, and from which `deploy/test` reads them. `BELFRY_COSTS` is its path.
+    /// The value is -1 without this variable, or if the file cannot be opened.
+    private static let costsFile: Int32 =
         getenv("BELFRY_COSTS").map { open($0, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644) } ?? -1
 }

@@ -40,7 +40,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
 
     @OptionGroup var subscriptionsOption: SubscriptionsOption
 
-    @Option(help: "How many records the changes save; about a tenth of them are in two zones, and count once.")
+    @Option(help: "How many record names the changes use. About a tenth of the names are used in two zones.")
     var records = 100_000
 
     @Option(help: "How many devices to register first, one for each user; users with subscriptions always have one.")

@@ -94,7 +94,7 @@ import Testing
         #expect(throws: PipelineFileError.self) { try sealed("key: {$file: key, $seal: 12ab}").decode(Transport.self) }
     }
 
-    @Test func `a seal is copied to other settings only if the sealed value is equal`() throws {
+    @Test func `a seal is copied to other settings only where they name the same file`() throws {
         let past = try read(sealed().record())
         try write("another key", to: "key")
         let text = "key: {$file: key}\ntrust: other\ninner: {a: {$file: inner}, b: 1}"

@@ -36,8 +36,9 @@ import Testing
 }
 
 @Suite struct `A payload that is too long` {
-    /// All parts that can be left out, in the order in which they are left out. By the manual, the zone always stays,
-    /// because ingest accepts only short names.
+    /// All parts that can be left out, in the order in which they are left out. The last two are the zone's owner and
+    /// name. The manual says that the zone always stays, because ingest accepts only short names. The tests also use
+    /// longer names.
     private static let order: [PayloadParts] = [
         .thirdField, .secondField, .firstField, .subtitle, .subtitleArguments, .subtitleKey, .title, .titleArguments,
         .titleKey, .userRecordName, .container, .recordName, .reason, .contentAvailable, .sound, .launchImage,
@@ -181,9 +182,10 @@ import Testing
         #expect(try push(of: notification).keys.contains("unpruned") == false)
     }
 
-    @Test func `keeps the longest subscription ID and zone name that ingest accepts`() throws {
+    @Test func `keeps the longest subscription ID, zone name and zone owner that ingest accepts`() throws {
         let longest = String(repeating: "\"", count: 255)
         #expect(CloudKitLimits.subscriptionIDBytesMax == 255 && CloudKitLimits.zoneNameBytesMax == 255)
+        #expect(CloudKitLimits.userNameBytesMax == 255)
         for type in ["query", "zone", "database"] {
             var notification = SampleNotification.full(zoneName: longest)
             (notification.type, notification.subscription, notification.record) = (type, longest, longest)

@@ -19,8 +19,8 @@ import Testing
     @Test func `of a query subscription with alert, badge and sound`() throws {
         var notification = SampleNotification()
         notification.info = #"{"alertBody":"A note was added","shouldBadge":true,"soundName":"default"}"#
-        let seventh = Array(repeating: notification.line, count: 7)
-        let line = try #require(try outputs(of: seventh).lines.last)
+        let sevenTimes = Array(repeating: notification.line, count: 7)
+        let line = try #require(try outputs(of: sevenTimes).lines.last)
         try #expect(
             payloadText(of: line)
                 == #"{"aps":{"alert":"A note was added","badge":7,"sound":"default"},"ck":{"ce":2,"#

@@ -66,7 +66,7 @@ import Time
         (500, "InternalServerError", [1, 1, 1, 1, 1, 2]), (503, "ServiceUnavailable", [1, 1, 1, 1, 1, 1]),
         (503, "Shutdown", [1, 2, 3, 4, 5, 6]),
     ])
-    func `the kind of a server error decides whether the next push uses the same connection`(
+    func `the reason of a server error decides whether, and after how many answers, the connection is replaced`(
         _ status: Int, _ reason: String, _ connections: [Int]
     )
         async throws
@@ -104,7 +104,7 @@ import Time
         }
     }
 
-    @Test func `a push whose stream is reset with an error may be repeated`() async throws {
+    @Test func `a push whose stream is reset with an error is deferred, and may arrive twice`() async throws {
         try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"reset":"INTERNAL_ERROR"}}"#]) { rig in
             let reported = await rig.deliver(apnsPush(1))[0]
             #expect(reported.outcome == .deferred && reported.mayRepeat && reported.attempts == 1)

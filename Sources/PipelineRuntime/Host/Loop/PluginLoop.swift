@@ -36,8 +36,10 @@ final class PluginLoop: HostWork {
     private var upstream: (name: String, identity: LogIdentity)?
     private var unanswered: [UnansweredBatch] = []
     private var now: Instant
-    private var promise: (now: Instant, mark: UInt64)?
-    private var mark: UInt64 = 0
+    /// What the upstream promised last: no event with a time before `now` follows.
+    private var upstreamPromise: (now: Instant, mark: UInt64)?
+    /// The mark that was last passed on to consumers.
+    private var passedMark: UInt64 = 0
     private var eventsIn: UInt64 = 0
     private var refusedFrames = 0
     /// When the program last answered, or when the host began to wait for it.
@@ -108,7 +110,7 @@ final class PluginLoop: HostWork {
         report.phase = upstream == nil ? .waitingForUpstream : waitsForProgram ? .waitingForProgram : .running
         report.taken = answered
         report.eventsIn = eventsIn
-        report.mark = mark
+        report.mark = passedMark
         report.refusedFrames = refusedFrames + inlet.refusedFrames + outlet.server.refusedFrames
     }
 
@@ -168,14 +170,14 @@ final class PluginLoop: HostWork {
             state.noteInput(bytes: lines.count)
             eventsIn += UInt64(count)
             if answered >= sendSinglyThrough { try sendLast() }
-        case .time(let now, let mark): promise = (now, mark)
+        case .time(let now, let mark): upstreamPromise = (now, mark)
         }
     }
 
     private func passTimeOn() throws {
-        guard unanswered.isEmpty, let promise, plan.clock == .event else { return }
+        guard unanswered.isEmpty, let promise = upstreamPromise, plan.clock == .event else { return }
         outlet.server.promise(now: promise.now, mark: promise.mark)
-        mark = promise.mark
+        passedMark = promise.mark
     }
 
     // MARK: The program
