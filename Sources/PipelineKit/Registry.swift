@@ -2,9 +2,9 @@ import Events
 
 /// The plugins of a program, by their names in pipeline files.
 public struct Registry: Sendable {
-    /// Which of Belfry's logs stages read, by ``StageCore/kind``.
+    /// The log that a stage of each ``StageCore/kind`` reads.
     private var inputs: [String: LogKind] = [:]
-    /// Which of Belfry's logs stages write, by ``StageCore/kind``.
+    /// The log that a stage of each ``StageCore/kind`` writes.
     private var outputs: [String: LogKind] = [:]
     /// Stages by their ``Stage/kind``.
     package private(set) var stages: [String: any Stage.Type] = [:]

@@ -9,9 +9,9 @@ public struct InvalidSubscription: Error, Hashable, Sendable {
     public let code: String
     /// The subscription's property to change, such as `notificationInfo.desiredKeys[3]` or `querySubscriptionOptions`.
     /// For a mistake outside the subscription, this is `databaseScope`, `container` or `user`. The last stands for the
-    /// user's record name.
+    /// user's record name. Empty if the subscription as a whole is too long.
     public let property: String
-    /// A sentence that states the rule and the remedy.
+    /// Says what is wrong, and usually what to do. For a mistake in a predicate, two more lines show the place.
     public let reason: String
 }
 
@@ -33,7 +33,7 @@ extension InvalidSubscription {
         self.init(code: error.code, property: property, reason: InvalidSubscription.reason(of: error))
     }
 
-    /// The error's reason, in terms of CloudKit's properties instead of the dictionary's members.
+    /// The error's reason, with the names of CloudKit's properties in place of the names in the command.
     private static func reason(of error: ModelError) -> String {
         guard error.code == "subscription.fires_on" else { return error.reason }
         return "name at least one of firesOnRecordCreation, firesOnRecordUpdate and firesOnRecordDeletion"
