@@ -58,7 +58,7 @@ struct StoreTests {
         #expect(fate == .shown(replaced: nil))
     }
 
-    @Test func `a memory of limited size keeps the newest keys`() {
+    @Test func `the newest keys are remembered, and the oldest key is forgotten`() {
         var recent = RecentValues<Int, Int>(countMax: 4)
         for key in 1...5 { #expect(recent.insert(key, for: key) == nil) }
         #expect(recent.insert(0, for: 5) == 5)
@@ -84,7 +84,7 @@ struct NoticeTests {
         #expect(notice.title == "T")
     }
 
-    @Test func `a push that shows nothing is a background push`() {
+    @Test func `a push without alert, badge and sound is a background push`() {
         #expect(notice(#"{"aps":{"content-available":1}}"#).isBackground)
         #expect(!notice(#"{"aps":{"badge":0}}"#).isBackground)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// A small file beside a log has its old or its new contents, whatever the disk does.
+/// A write of a small text file leaves its old or its new text, even if a call fails.
 @Suite struct AtomicTextFileTests {
     private let folder: Folder
     private var path: String { folder.file("consumers.json") }
@@ -16,7 +16,7 @@ import Testing
 
     private func read() throws -> String? { try AtomicTextFile.read(path, bytesMax: 1_000) }
 
-    @Test func `the whole text is written, even byte by byte and with interrupted calls`() throws {
+    @Test func `the whole text is written, even if each call writes only one byte or is interrupted`() throws {
         var calls = FileCalls()
         let real = calls.write
         let count = Mutex(0)
@@ -36,7 +36,7 @@ import Testing
         #expect(try read() == "a text of some length\n")
     }
 
-    @Test func `a write that fails leaves the old text and no unfinished file`() throws {
+    @Test func `a write that fails before or at the rename leaves the old text and no unfinished file`() throws {
         try AtomicTextFile.write("old\n", to: path)
         for failure in [EIO, ENOSPC] {
             for (name, calls) in Self.failing(with: failure) {

@@ -10,7 +10,7 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test func `the file of an asset has the data mode, and is saved once`() throws {
+    @Test func `new files and folders have the permissions of the data mode, and equal content is kept once`() throws {
         let folder = try Folder()
         let assets = AssetFolder(path: folder.path + "/assets", mode: DataMode(folders: 0o750))
         let checksum = try assets.save(Array("picture".utf8))
@@ -22,7 +22,7 @@ import Testing
         #expect(try Self.permissions(of: "\(parent)/\(checksum)") == 0o640)
     }
 
-    @Test func `uploads of the same content at once all succeed`() async throws {
+    @Test func `simultaneous uploads of the same content all succeed`() async throws {
         let folder = try Folder()
         let assets = AssetFolder(path: folder.path + "/assets", mode: .owner)
         for round in 0..<20 {
@@ -36,7 +36,7 @@ import Testing
         #expect(try assets.names(before: .distantFuture).count == 20)
     }
 
-    @Test func `a draft that a crash left is among the old files`() throws {
+    @Test func `a draft that a crash left is listed like a saved file, and can be removed`() throws {
         let folder = try Folder()
         let assets = AssetFolder(path: folder.path + "/assets", mode: .owner)
         let checksum = try assets.save(Array("picture".utf8))

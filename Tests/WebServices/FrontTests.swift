@@ -101,6 +101,8 @@ struct FrontTests {
             #expect(refused.headers["vary"] == "origin")
             let other = try await headers("http://localhost:9090", "OPTIONS", asked)
             #expect(other.status == 204 && other.headers["access-control-allow-origin"] == nil)
+            let otherPost = try await headers("http://localhost:9090", "POST")
+            #expect(otherPost.headers["access-control-allow-origin"] == nil)
         }
     }
 

@@ -131,8 +131,8 @@ final class GatewayRig: Sendable {
         let text: String
         let headers: [String: String]
 
-        /// The value at a path such as `records.0.recordName`. Nil if the path has no value. A number is returned as a
-        /// string, and so is a Boolean: `1` for true, `0` for false.
+        /// The string, number or Boolean at a path such as `records.0.recordName`, as a string. True is `1`, false is
+        /// `0`. Nil if the path leads to no such value.
         subscript(path: String) -> String? {
             var value: Any?
             do { value = try JSONSerialization.jsonObject(with: Data(text.utf8)) } catch { return nil }
@@ -189,7 +189,7 @@ final class GatewayRig: Sendable {
 
     var portNumber: Int { port.withLock(\.self) }
 
-    /// Opens a connection to the gateway that can send any bytes.
+    /// Opens a TCP connection to the gateway. The test can send any text over it, even if the text is not HTTP.
     func connectRawClient() throws -> RawClient { try RawClient(port: port.withLock(\.self)) }
 
     /// Modifies one record of a zone of the private database.

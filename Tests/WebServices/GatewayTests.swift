@@ -26,7 +26,9 @@ struct GatewayTests {
         }
     }
 
-    @Test func `a zone's changes are all its records; with a token, only later changes, with deletions`() async throws {
+    @Test func `without a token, all records of a zone are returned; with a token, later changes and deletions`()
+        async throws
+    {
         try await GatewayRig.with { rig in
             try await rig.post(
                 "private/zones/modify",
@@ -61,6 +63,7 @@ struct GatewayTests {
             #expect(try await code("update", "n1", tag: "0") == "CONFLICT")
             #expect(try await code("update", "none", tag: tag) == "NOT_FOUND")
             #expect(try await code("delete", "none", tag: tag) == "NOT_FOUND")
+            #expect(try await code("delete", "n1", tag: "0") == "CONFLICT")
             #expect(try await code("forceDelete", "none") == nil)
             #expect(try await code("update", "n1", tag: tag) == nil)
             #expect(try await code("replace", "n1", tag: tag) == "CONFLICT")
@@ -162,7 +165,7 @@ struct GatewayTests {
 
     // MARK: Who may do what
 
-    @Test func `requests for another user's zones or records neither show nor delete that user's data`() async throws {
+    @Test func `requests for another user's zones or records neither show nor delete the records`() async throws {
         try await GatewayRig.with { rig in
             let zone = #"{"zoneName":"Secret","ownerRecordName":"_alice"}"#
             try await rig.post(
@@ -354,7 +357,7 @@ struct GatewayTests {
 
     private static func block(_ semaphore: DispatchSemaphore) { semaphore.wait() }
 
-    @Test func `an operation whose command ingest refuses as a whole has the reason in the answer`() async throws {
+    @Test func `if ingest refuses a command as a whole, the answer contains the reason`() async throws {
         try await GatewayRig.with { rig in
             let refused = try await rig.post(
                 "private/records/modify",
@@ -365,7 +368,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `unknown members of a zone ID are dropped, and the size of all operations is limited`() async throws {
+    @Test func `unknown members of a zone ID are dropped, and an atomic request may not be too large`() async throws {
         try await GatewayRig.with { rig in
             let name = String(repeating: "z", count: 255)
             try await rig.post(

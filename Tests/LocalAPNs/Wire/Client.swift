@@ -29,7 +29,7 @@ struct LiveServer {
 
     func url(_ device: String = "ab01") -> String { "https://127.0.0.1:\(apns.port)/3/device/\(device)" }
 
-    /// Sends a request with curl. Returns the head and the body of the answer.
+    /// Sends a request with curl. Returns the head and the body of the answer, or curl's error if there is no answer.
     func curl(_ arguments: String..., device: String = "ab01", body: String = #"{"aps":{"alert":"Hi"}}"#) throws
         -> String
     {
@@ -37,7 +37,7 @@ struct LiveServer {
         return try Run("/usr/bin/curl", fixed + arguments + [url(device)]).output
     }
 
-    /// Sends an alert with a valid token.
+    /// Sends an alert with a valid provider token. Returns the same as `curl`.
     func push(_ arguments: String..., device: String = "ab01") throws -> String {
         let fixed = [
             "-sSi", "--http2", "-m", "10", "--cacert", apns.credentials.authorityPath, "-d",
@@ -66,6 +66,7 @@ struct LiveServer {
 
 /// A program that ran to its end.
 struct Run {
+    /// The program's standard output and standard error together.
     let output: String
     let status: Int32
 

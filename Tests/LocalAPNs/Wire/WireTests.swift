@@ -6,7 +6,8 @@ import Testing
 /// Tests a running server over TLS, with clients that do not use NIO.
 @Suite(.timeLimit(.minutes(5)))
 struct WireTests {
-    private static let body = #"body 1 {"aps":{"alert":"Hi"}}"#
+    /// The step of ``FrameClient`` that sends the whole body on stream 1.
+    private static let sendBody1 = #"body 1 {"aps":{"alert":"Hi"}}"#
 
     @Test func `a push with a provider token is accepted`() async throws {
         let live = try await LiveServer()
@@ -66,7 +67,7 @@ struct WireTests {
     @Test func `a client with tokens has one stream until its first valid token`() async throws {
         let live = try await LiveServer()
         let lines = try live.exchangeFrames(
-            "wait settings table", "ack", "open 1 authorization=x", WireTests.body, "wait data",
+            "wait settings table", "ack", "open 1 authorization=x", WireTests.sendBody1, "wait data",
             "open 3", #"body 3 {}"#, "wait settings streams=1000")
         let first = try #require(lines.first)
         #expect(first == "settings table=4096 streams=1 window=65535 frame=16384 headers=8000")
@@ -78,21 +79,21 @@ struct WireTests {
     @Test func `a stream above the limit is refused`() async throws {
         let live = try await LiveServer()
         let lines = try live.exchangeFrames(
-            "wait settings table", "ack", "open 1", "open 3", "wait reset", WireTests.body, "wait headers")
+            "wait settings table", "ack", "open 1", "open 3", "wait reset", WireTests.sendBody1, "wait headers")
         #expect(lines.contains("reset 3 7"))
         #expect(lines.last == "headers 1 end")
         #expect(live.apns.records.contains { $0.json.contains(#""event":"refused","stream":3"#) })
         try await live.apns.stop()
     }
 
-    @Test func `bodies of refused streams do not use up the window`() async throws {
+    @Test func `bodies of refused streams do not use up the connection's receive window`() async throws {
         let live = try await LiveServer()
         let body = String(repeating: "x", count: 4000)
         var steps = ["wait settings table", "ack", "open 1"]
         for id in stride(from: 3, through: 63, by: 2) {
             steps += ["open \(id)", "wait reset \(id)", "body \(id) \(body)"]
         }
-        let lines = try live.exchangeFrames(steps: steps + [WireTests.body, "wait headers 1"])
+        let lines = try live.exchangeFrames(steps: steps + [WireTests.sendBody1, "wait headers 1"])
         #expect(lines.last == "headers 1 end")
         try await live.apns.stop()
     }
@@ -108,7 +109,7 @@ struct WireTests {
     @Test func `a script changes the number of streams`() async throws {
         let live = try await LiveServer(#"{"when":{"nth":2},"do":{"streams":5}}"#)
         let lines = try live.exchangeFrames(
-            "wait settings table", "ack", "open 1", WireTests.body, "wait settings streams=1000", "ack",
+            "wait settings table", "ack", "open 1", WireTests.sendBody1, "wait settings streams=1000", "ack",
             "open 3", "body 3 {}", "wait settings streams=5", "ack", "wait headers 3")
         #expect(lines.last == "headers 3 end")
         try await live.apns.stop()
@@ -119,7 +120,7 @@ struct WireTests {
     {
         let live = try await LiveServer(#"{"quirks":{"fallAfterError":true}}"#)
         let lines = try live.exchangeFrames(
-            "wait settings table", "ack", "open 1", WireTests.body, "wait settings streams=1000",
+            "wait settings table", "ack", "open 1", WireTests.sendBody1, "wait settings streams=1000",
             "open 3 :path=/3/device/x", "body 3 {}", "wait settings streams=1",
             "open 5", "body 5 {}", "wait settings streams=1000")
         #expect(lines.last == "settings streams=1000")
@@ -130,7 +131,7 @@ struct WireTests {
         let live = try await LiveServer(
             #"{"when":{"nth":2},"do":{"goaway":{"reason":"Shutdown","twice":true,"lastStream":"before"}}}"#)
         let lines = try live.exchangeFrames(
-            "wait settings table", "ack", "open 1", WireTests.body, "wait headers 1", "open 3", "body 3 {}",
+            "wait settings table", "ack", "open 1", WireTests.sendBody1, "wait headers 1", "open 3", "body 3 {}",
             "wait closed")
         #expect(
             lines.suffix(3) == [
@@ -144,8 +145,8 @@ struct WireTests {
             #"{"when":{"nth":1},"do":{"goaway":{"text":"too many active streams","code":"REFUSED_STREAM","close":false}}}"#
         )
         let lines = try live.exchangeFrames(
-            "wait settings table", "ack", "open 1", WireTests.body, "wait headers 1", "open 3", "body 3 {}", "ping",
-            "wait ping")
+            "wait settings table", "ack", "open 1", WireTests.sendBody1, "wait headers 1", "open 3", "body 3 {}",
+            "ping", "wait ping")
         #expect(lines.contains("goaway 1 7 too many active streams"))
         #expect(lines.last == "ping ack")
         #expect(!lines.contains { $0.hasPrefix("headers 3") })
@@ -185,7 +186,7 @@ struct WireTests {
         let live = try await LiveServer(
             #"{"quirks":{"ignorePings":true}}"# + "\n" + #"{"when":{"nth":1},"do":{"silence":true}}"#)
         let lines = try live.exchangeFrames(
-            "wait settings table", "ack", "open 1", WireTests.body, "ping", "open 3", "wait reset 3")
+            "wait settings table", "ack", "open 1", WireTests.sendBody1, "ping", "open 3", "wait reset 3")
         #expect(lines.last == "reset 3 7")
         #expect(!lines.contains("ping ack") && !lines.contains { $0.hasPrefix("headers") })
         try await live.apns.stop()
@@ -193,7 +194,7 @@ struct WireTests {
 
     @Test func `a dropped connection ends without a TLS close`() async throws {
         let live = try await LiveServer(#"{"do":{"drop":true}}"#)
-        let lines = try live.exchangeFrames("wait settings table", "ack", "open 1", WireTests.body, "wait closed")
+        let lines = try live.exchangeFrames("wait settings table", "ack", "open 1", WireTests.sendBody1, "wait closed")
         #expect(lines.last == "cut")
         try await live.apns.stop()
     }
@@ -234,7 +235,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `a listener that comes late gets all requests since the start`() async throws {
+    @Test func `a listener that comes late also gets the earlier requests that the server kept`() async throws {
         let live = try await LiveServer()
         _ = try live.push(device: "ab01")
         async let all = live.apns.requests.reduce(into: [String?]()) { $0.append($1.token) }

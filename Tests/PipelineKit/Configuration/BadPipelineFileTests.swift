@@ -2,7 +2,7 @@ import Testing
 
 @testable import PipelineKit
 
-/// A pipeline file that must be refused, and the lines of the error.
+/// A pipeline file that must be refused, and the error for each of its mistakes.
 struct BadFile: Sendable, CustomTestStringConvertible {
     let name: String
     let text: String
@@ -19,7 +19,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
 
 @Suite struct BadPipelineFileTests {
     @Test(arguments: structure + names + links + quantities)
-    func `a bad file is refused with line, column, reason and hint`(_ file: BadFile) {
+    func `a bad file is refused with exactly the expected errors`(_ file: BadFile) {
         let error = #expect(throws: PipelineFileError.self) {
             try PipelineFile.parse(file.text, file: "p.yaml", registry: Registry())
         }
@@ -118,7 +118,8 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "a stage that reads itself", "pipeline: a\nstages:\n  a: {from: a}\n",
             "p.yaml:3:13: stages.a.from: reads its own output: a from a"),
         BadFile(
-            "one log for two", "pipeline: a\nstages:\n  deliver: {}\n  more: {from: deliver, log: deliver}\n",
+            "two stages with the same log",
+            "pipeline: a\nstages:\n  deliver: {}\n  more: {from: deliver, log: deliver}\n",
             #"p.yaml:4:30: stages.more.log: deliver already belongs to deliver; "#
                 + #"give one of them another name with "log""#),
     ]
@@ -148,7 +149,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:13: stages.s.bind: tcp://*:80 is not an address to which clients can connect; "
                 + "write tcp://0.0.0.0:80 for all of the machine's addresses"),
         BadFile(
-            "a name of no interface", stage("bind: 'tcp://localhost:80'"),
+            "localhost", stage("bind: 'tcp://localhost:80'"),
             "p.yaml:3:13: stages.s.bind: cannot listen at localhost: ZeroMQ needs an address or a network interface; "
                 + "write tcp://127.0.0.1:80"),
         BadFile(
@@ -160,11 +161,11 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:13: stages.s.bind: other machines can reach tcp://127.0.0.1.example.com:80 without a key "
                 + "and read every record, user and token" + keyless),
         BadFile(
-            "an open link", stage("bind: 'tcp://0.0.0.0:80'"),
+            "a link without keys that other machines can reach", stage("bind: 'tcp://0.0.0.0:80'"),
             "p.yaml:3:13: stages.s.bind: other machines can reach tcp://0.0.0.0:80 without a key "
                 + "and read every record, user and token" + keyless),
         BadFile(
-            "an open door", stage("door: 'tcp://[2001:db8::1]:81'"),
+            "a door without keys that other machines can reach", stage("door: 'tcp://[2001:db8::1]:81'"),
             "p.yaml:3:13: stages.s.door: other machines can reach tcp://[2001:db8::1]:81 without a key and send changes"
                 + keyless),
         BadFile(
@@ -177,14 +178,15 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:10: stages.s.bind: the socket's path /\(String(repeating: "x", count: 100))/s.link has 108 bytes, "
                 + "but the system allows only 107; choose a shorter path or data folder, or write tcp://HOST:PORT"),
         BadFile(
-            "one address for two", "pipeline: a\nstages:\n  s: {bind: inproc://x}\n  t: {from: s, bind: inproc://x}\n",
+            "two stages with the same address",
+            "pipeline: a\nstages:\n  s: {bind: inproc://x}\n  t: {from: s, bind: inproc://x}\n",
             "p.yaml:4:22: stages.t.bind: inproc://x already belongs to s"),
         BadFile(
             "a command in one text", stage("command: python3 a.py"),
             "p.yaml:3:16: stages.s.command: expected a list, found python3 a.py; write it as [one, two]"),
         BadFile("an empty command", stage("command: []"), "p.yaml:3:16: stages.s.command: is empty"),
         BadFile(
-            "a directory alone", stage("directory: x"),
+            "a directory without a command", stage("directory: x"),
             "p.yaml:3:18: stages.s.directory: is set, but the stage has no `command`"),
         BadFile(
             "wrong values under curve", stage("curve: {publicKey: short, secretKey: inline, reader: {}}"),
@@ -195,7 +197,8 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:52: stages.s.curve.reader: unknown key; did you mean \"readers\"? "
                 + "known: publicKey, secretKey, upstreamKey, producers, readers"),
         BadFile(
-            "a client's key", stage("curve: {publicKey: '\(key)', secretKey: {$env: K}, readers: {screen: short}}"),
+            "a client's key that is too short",
+            stage("curve: {publicKey: '\(key)', secretKey: {$env: K}, readers: {screen: short}}"),
             "p.yaml:3:110: stages.s.curve.readers.screen: expected a Z85 key of 40 characters, found 5 characters; "
                 + "keys with punctuation need quotes"),
         BadFile(
@@ -208,7 +211,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:4:3: stages.m.curve: required: s has keys, so a stage without a key cannot read from it; make a key "
                 + "with `belfry curve make m.key`, and write `curve: {publicKey: KEY, secretKey: {$file: m.key}}`"),
         BadFile(
-            "one key of two clients",
+            "two clients with the same key",
             stage("curve: {publicKey: '\(key)', secretKey: {$env: K}, readers: {a: '\(key)', b: '\(key)'}}"),
             "p.yaml:3:152: stages.s.curve.readers.b: has the same key as a; make a key for each client: belfry curve make"
         ),
@@ -216,7 +219,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
 
     static let quantities = [
         BadFile(
-            "sync word", log("sync: sometimes"),
+            "an unknown sync policy", log("sync: sometimes"),
             "p.yaml:2:13: log.sync: expected always, interval DURATION or never, found sometimes"),
         BadFile(
             "sync without a unit", log("sync: interval 50"), "p.yaml:2:13: log.sync: 50 has no unit; write 50ms or 50s"),
@@ -226,7 +229,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "a small segment", log("segmentBytes: 1 kB"),
             "p.yaml:2:21: log.segmentBytes: must be between 64 KiB and 4 GiB, is 1 kB"),
         BadFile(
-            "half a segment", log("segmentBytes: 1.5 MiB"),
+            "a size with a fraction", log("segmentBytes: 1.5 MiB"),
             "p.yaml:2:21: log.segmentBytes: expected a size, found 1.5 MiB; write one like 4096, 64 KiB, 1 MB"),
         BadFile(
             "an endless segment", log("segmentBytes: 99999999999999999999 GiB"),

@@ -32,7 +32,7 @@ import Testing
         ),
         ("other: abc", #"{"other":"abc"}"#),
     ])
-    func `a record has only the seal of a secret in clear`(text: String, record: String) throws {
+    func `a record has the seal of a secret in clear, but not its text`(text: String, record: String) throws {
         #expect(try recorded(text) == record)
     }
 
@@ -51,7 +51,7 @@ import Testing
         init(from settings: inout SettingsReader) throws(SettingsError) { value = try settings.secretOrText("x") }
     }
 
-    @Test func `recorded settings are read back without their secrets`() throws {
+    @Test func `recorded settings are read back without the text of a secret in clear`() throws {
         let clear = try reader("x: abc").decode(Header.self).value
         #expect(
             try clear.reveal() == "abc" && clear.textInClear == "abc" && "\(clear)" == "secret in the pipeline file")

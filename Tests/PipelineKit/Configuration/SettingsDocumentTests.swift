@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["c: *l29", "? *l29\n: c", "*l29 : c", "? [*l29, {*l29 : *l29}]\n: c"])
-    func `aliases that would expand to a billion values are refused at once`(_ last: String) {
+    func `aliases that would expand to more than a billion values are refused at once`(_ last: String) {
         var text = "l0: &l0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
         for level in 1..<30 {
             let alias = "*l\(level - 1)"

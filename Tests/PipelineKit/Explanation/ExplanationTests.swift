@@ -25,7 +25,7 @@ struct ExplanationTests {
         #expect(Explanation.Detail("a", ["x", "\""]).json == Array(#"["x","\""]"#.utf8))
     }
 
-    @Test func `every code is a dotted word and has a sentence of its own`() {
+    @Test func `every explanation code has two parts with a dot between them, and a meaning of its own`() {
         let meanings = Set(ExplanationCode.allCases.map(\.meaning))
         #expect(meanings.count == ExplanationCode.allCases.count)
         for code in ExplanationCode.allCases {
@@ -34,7 +34,7 @@ struct ExplanationTests {
         }
     }
 
-    @Test func `the page Reference/Codes.md lists every code with its meaning, and no other`() throws {
+    @Test func `the page Reference/Codes.md lists every explanation code with its meaning, and no other`() throws {
         let rows = ExplanationCode.allCases.map { ["`\($0.rawValue)`", $0.meaning] }
         try ReferencePage("Codes.md").expect(rows: rows, under: "Explanations")
     }

@@ -36,7 +36,7 @@ import Testing
         (#"{"alert":{"title-loc-key":"T","loc-key":"K","loc-args":["a","b"]}}"#, #"T(), K("a", "b")"#),
         (#"{"alert":{"title":"A","subtitle":"B","body":"C"}}"#, #""A", "B", "C""#),
     ])
-    func `the texts of an alert are shown, or silent without texts`(aps: String, shown: String) async throws {
+    func `the texts of an alert are shown, or silent if there are none`(aps: String, shown: String) async throws {
         #expect(try await show([line(aps)]) == ["_alice on mac: \(shown) (query subscription feed)"])
     }
 
@@ -50,7 +50,7 @@ import Testing
             ])
     }
 
-    @Test func `no text can move the terminal's cursor, start a line or turn the reading direction`() async throws {
+    @Test func `an alert cannot move the terminal's cursor, start a line or turn the reading direction`() async throws {
         let shown = try await show([line(#"{"alert":"a\u001b[2J\nb\u202Ec\u009Bd 👩‍💻"}"#)])
         #expect(
             shown == [#"_alice on mac: "a\u{1b}[2J\u{a}b\u{202e}c\u{9b}d 👩‍💻" (query subscription feed)"#])

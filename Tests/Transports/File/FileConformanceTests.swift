@@ -33,7 +33,7 @@ import Testing
         #expect(problems == [])
     }
 
-    @Test func `the console passes the checks for transports`() async throws {
+    @Test func `the console with the format json passes the checks for transports`() async throws {
         let shown = Mutex<[String]>([])
         let context = TransportContext(name: "console") { line in shown.withLock { $0.append(line) } }
         let peer = TransportPeer(transportReadsPushes: false) { shown.withLock { $0 }.compactMap(apnsID) }

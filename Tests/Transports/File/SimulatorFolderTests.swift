@@ -42,7 +42,7 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func `an empty payload stays JSON`() async throws {
+    @Test func `the file of a push with an empty payload is JSON`() async throws {
         _ = try await deliver(push(1, payload: "{ }"))
         let text = try folder.text(of: "out/pushes/000000000001-phone-id.apns")
         let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: String]

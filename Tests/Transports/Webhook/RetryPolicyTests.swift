@@ -18,7 +18,7 @@ import Testing
         #expect(policy.delay(afterAttempt: 2, retryAfter: nil, jitter: 0.5) == .milliseconds(750))
     }
 
-    @Test func `after the last attempt there is no wait`() {
+    @Test func `after the last attempt there is no retry`() {
         #expect(policy.delay(afterAttempt: 100, retryAfter: .seconds(1), jitter: 1) == nil)
     }
 
@@ -42,6 +42,7 @@ import Testing
         let settings = try webhookSettings("url: https://example.com/p")
         #expect(settings.timeout == .seconds(10) && settings.backoff == .milliseconds(500))
         #expect(settings.attempts == 5 && settings.concurrency == 8 && settings.headers.isEmpty)
+        #expect(settings.secrets.isEmpty && settings.rules == HTTPRules())
     }
 
     @Test(arguments: ["ftp://x", "example.com", "https://", "https://user:secret@example.com/", ""])

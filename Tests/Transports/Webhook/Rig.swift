@@ -32,7 +32,7 @@ struct Rig {
     /// answer already.
     func endAnswerWaits() { answerWait.end() }
 
-    /// Passes a push to the transport again and again, until the answer is not a deferral.
+    /// Passes a push to the transport again and again, until the answer is not a deferral or the task is cancelled.
     func deliverUntilFinal(_ push: Delivery) async -> TransportAnswer {
         while true {
             let answer = await deliver(push)[0]
@@ -41,6 +41,7 @@ struct Rig {
         }
     }
 
+    /// - Returns: The answers in the order of the pushes' sequences and devices, not in the order of the parameters.
     func deliver(_ pushes: Delivery...) async -> [TransportAnswer] { await deliver(pushes) }
 
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {

@@ -16,6 +16,8 @@ final class TLSServer: Sendable {
     }
 
     /// Starts the server. Returns when the server listens.
+    ///
+    /// - Parameter name: The host name in the certificate.
     init(name: String) throws {
         folder = try Folder()
         trust = folder.file("cert.pem")

@@ -6,7 +6,8 @@ import Testing
 @testable import TransportWebhook
 
 @Suite struct WebhookCostTests {
-    // The test counts only the threads of sessions, because other tests run in this process at the same time.
+    // The test adds up the CPU time of the threads of `HTTPSession`, not of the whole process: other tests run in this
+    // process at the same time.
     @Test func `a request that waits for its answer costs little CPU time`() async throws {
         let server = TestServer { _, _ in .silence }
         defer { server.stop() }
@@ -22,7 +23,7 @@ import Testing
     }
 }
 
-/// The processor time of each thread that drives a session, in hundredths of a second.
+/// The processor time of each thread that drives an `HTTPSession`, in hundredths of a second.
 private func ticksOfSessions() throws -> [String: Int] {
     var ticks: [String: Int] = [:]
     for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task") {

@@ -41,7 +41,9 @@ import Testing
         ("url", "key7", "expected an http or https URL"),
         ("header", "key7\r\nx: y", "contains a character that is not printable ASCII"),
     ])
-    func `the error for a wrong url or header hides its key`(name: String, text: String, said: String) async throws {
+    func `the error for a wrong url or header does not show the key in it`(name: String, text: String, said: String)
+        async throws
+    {
         let url = name == "url" ? try secret("url", text) : "https://example.com/"
         let header = name == "header" ? try secret("header", text) : "plain"
         let settings = try webhookSettings("url: \(url)\nheaders: {authorization: \(header)}")

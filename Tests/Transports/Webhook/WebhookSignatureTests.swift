@@ -53,6 +53,7 @@ import Testing
         #expect(change.descriptions == ["posts to another url", "signs with another secret"])
         await change.apply()
         #expect(await rig.deliverUntilFinal(push(2)).outcome == .accepted)
+        // Nil: an open transport cannot change its `concurrency`.
         #expect(
             try await rig.transport.change(to: webhookSettings(settings + "\nconcurrency: 3")).map { _ in true } == nil)
         await rig.transport.close()
@@ -111,7 +112,7 @@ import Testing
     @Test(arguments: [
         "whsec_inline", "[]", "[{$env: A}, {$env: A}, {$env: A}, {$env: A}, {$env: A}]", "[whsec_inline]",
     ])
-    func `secrets must be in files or the environment, and there must be one to four`(text: String) {
+    func `a secret in the settings themselves, an empty list and more than four secrets are refused`(text: String) {
         #expect(throws: PipelineFileError.self) { try webhookSettings("url: http://x\nsecret: \(text)") }
     }
 }
