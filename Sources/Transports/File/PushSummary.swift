@@ -4,7 +4,7 @@ import PipelineKit
 
 /// A push in one line for people.
 enum PushSummary {
-    /// The user and the device, the texts of the alert or `silent`, and then the subscription, the badge and the
+    /// The user and the device, the texts of the alert or `no alert`, and then the subscription, the badge and the
     /// collapse ID:
     ///
     ///     _alice on alice-phone: "Notes", "A note was added" (query subscription feed, badge 7, collapses as n1)
@@ -25,7 +25,7 @@ enum PushSummary {
     }
 
     private static func visible(_ aps: JSONValue?) -> String {
-        guard let alert = aps?["alert"], !alert.isNull else { return "silent" }
+        guard let alert = aps?["alert"], !alert.isNull else { return "no alert" }
         if let text = alert.string { return quoted(text) }
         let texts = [
             text(in: alert, "title", "title-loc-key", "title-loc-args"),
@@ -33,7 +33,7 @@ enum PushSummary {
             text(in: alert, "body", "loc-key", "loc-args"),
         ]
         let shown = texts.compactMap { $0 }.joined(separator: ", ")
-        return shown.isEmpty ? "silent" : shown
+        return shown.isEmpty ? "no alert" : shown
     }
 
     /// The text in quotation marks, or the key of a localized text with its arguments.

@@ -12,9 +12,9 @@ package struct GatewayProgram: AsyncParsableCommand {
         abstract: "Serves CloudKit Web Services over HTTP for a pipeline.",
         discussion: """
             Answers the requests of CloudKit JS and of other clients of CloudKit Web Services: records, zones, subscriptions, \
-            assets, notifications, device tokens and users. Reads the settings under `api` in the pipeline file. Writes go \
-            to ingest's door; reads come from the gateway's store, which follows ingest's log. Any number of gateways may \
-            run, each with a store of its own. `belfry up` starts the gateway with the stages.
+            assets, notifications, device tokens and users. Reads the settings under `api` in the pipeline file. Sends writes \
+            to ingest. Answers reads from its own store, a copy of the records that it keeps up to date from ingest's log. \
+            Any number of gateways may run. `belfry up` starts the gateway with the stages.
 
               belfry-api -p Pipelines/quickstart.yaml
               belfry key create api .belfry/quickstart/api/keys.json web --container iCloud.com.example.Notes
@@ -29,15 +29,15 @@ package struct GatewayProgram: AsyncParsableCommand {
         let text = try StageRunner.file(pipeline)
         let file = try PipelineFile.parse(text, registry: .builtInStages)
         let gateway = try Gateway(of: file, path: text.path) { StandardError.write("api: \($0)") }
-        let reloads = GatewayReloads(gateway)
-        reloads.watch()
+        let control = GatewayControl(gateway)
+        control.watch()
         try await gateway.run { address in StandardError.write("api: ready, \(address)") }
         if !StageRunner.isSupervised { StandardError.write("api: stopped") }
     }
 }
 
 /// Handles the signals to a gateway, and the pipeline files that `belfry up` sends to it on a reload.
-private struct GatewayReloads: Sendable {
+private struct GatewayControl: Sendable {
     let gateway: Gateway
 
     init(_ gateway: Gateway) { self.gateway = gateway }

@@ -32,11 +32,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"content-available":1}"#, "silent"), (#"{"alert":"Hi"}"#, #""Hi""#), (#"{"alert":{}}"#, "silent"),
+        (#"{"content-available":1}"#, "no alert"), (#"{"alert":"Hi"}"#, #""Hi""#), (#"{"alert":{}}"#, "no alert"),
         (#"{"alert":{"title-loc-key":"T","loc-key":"K","loc-args":["a","b"]}}"#, #"T(), K("a", "b")"#),
         (#"{"alert":{"title":"A","subtitle":"B","body":"C"}}"#, #""A", "B", "C""#),
     ])
-    func `the texts of an alert are shown, or silent if there are none`(aps: String, shown: String) async throws {
+    func `the texts of an alert are shown, or no alert if there are none`(aps: String, shown: String) async throws {
         #expect(try await show([line(aps)]) == ["_alice on mac: \(shown) (query subscription feed)"])
     }
 
@@ -45,8 +45,8 @@ import Testing
         let shown = try await show(payloads.map { line("{}", ck: $0) })
         #expect(
             shown == [
-                "_alice on mac: silent (zone subscription z)", "_alice on mac: silent (database subscription d)",
-                "_alice on mac: silent",
+                "_alice on mac: no alert (zone subscription z)", "_alice on mac: no alert (database subscription d)",
+                "_alice on mac: no alert",
             ])
     }
 
