@@ -4,7 +4,7 @@
 /// does not check that, because arrays, `for` loops and `map` need `Escapable` values. Stages get the checked
 /// ``JSONView``.
 @usableFromInline @safe package struct JSONValue {
-    /// The kind of a value, by its first byte.
+    /// The kind of a value. The first byte of the value's text tells it.
     @usableFromInline package enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
 
     @usableFromInline let nodes: UnsafePointer<JSONNode>

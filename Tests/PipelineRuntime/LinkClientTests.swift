@@ -131,7 +131,7 @@ import ZeroMQ
             let upstream = try FakeUpstream(endpoint, context.zmq)
             try upstream.waitForOpen()
             try upstream.send(LinkFrame.error("link.version", "this link speaks protocol 2"))
-            try upstream.wait(untilWritten: .max, in: relay)
+            try upstream.waitUntilStopped(relay)
         }
         let failure = await relay.failure()
         #expect("\(failure, default: "none")" == "\(endpoint): this link speaks protocol 2 (link.version)")
@@ -161,7 +161,7 @@ import ZeroMQ
             try upstream.welcome(after: whileRunning ? 2 : 0, last: 9, identity: other)
             let next = LinkFrame.batch(first: whileRunning ? 3 : 1, count: 1, now: Instant(microseconds: 1))
             try upstream.sendIfConnected(next, Array(text: "{\"n\":666}\n"))
-            try upstream.wait(untilWritten: .max, in: relay)
+            try upstream.waitUntilStopped(relay)
         }
         let failure = await relay.failure()
         #expect(
@@ -181,7 +181,7 @@ import ZeroMQ
             let upstream = try FakeUpstream(endpoint, context.zmq)
             try upstream.waitForOpen()
             try upstream.welcome(after: 0, last: 1)
-            try upstream.wait(untilWritten: .max, in: relay)
+            try upstream.waitUntilStopped(relay)
         }
         let failure = await relay.failure()
         #expect(failure as? LinkError == .upstreamLost(endpoint: endpoint, log: "gate", taken: 2, last: 1))

@@ -173,7 +173,7 @@ import ZeroMQ
             }
             while !opened.contains("\"after\":0") { opened = try upstream.waitForOpen() }
             try upstream.welcome(after: 0, last: 4)
-            try upstream.wait(untilWritten: .max, in: host)
+            try upstream.waitUntilStopped(host)
         }
         let failure = await host.failure() as? LinkError
         #expect(failure == .upstreamLost(endpoint: file.sourceStage.bind, log: "gate", taken: 5, last: 4))

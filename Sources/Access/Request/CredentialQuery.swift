@@ -4,7 +4,8 @@ struct CredentialQuery {
     /// The value of `ckWebAuthToken`, or of `ckSession`, which older clients send.
     private(set) var webToken: String?
 
-    /// Longer than every token that Belfry issues: a user's record name has at most 255 bytes.
+    /// Longer than every token that Belfry issues. The longest ones contain a user's record name, which has at most 255
+    /// bytes.
     private static let tokenBytesMax = 2048
 
     /// - Throws: `BAD_REQUEST` if a credential occurs twice, is empty, too long or not percent-encoded UTF-8, or if

@@ -6,7 +6,7 @@ import PipelineRuntime
 import Time
 
 /// Checks whether every log exists with all its segments, and whether the last segments are undamaged. Reports dead
-/// letters, crashes on the same input, and logs whose time is ahead of the clock.
+/// letters, crashes on the input that a stage reads next, and logs whose time is ahead of the clock.
 struct LogsCheck: DoctorCheck {
     let name = "logs"
 
@@ -82,8 +82,8 @@ struct LogsCheck: DoctorCheck {
             findings.append(
                 Finding(
                     .note, "log.torn_tail",
-                    "\(log.name) ends with an incomplete batch: it is being written, or a crash left it. The stage removes it "
-                        + "when it starts; no other event is lost",
+                    "\(log.name) ends with an incomplete batch. Either the stage is writing it now, or a crash left it: then the "
+                        + "stage removes it when it starts. The batches before it are complete",
                     ["log": .text(log.name)]))
         }
         if let crashes = try crashes(of: log) { findings.append(crashes) }
@@ -98,8 +98,8 @@ extension LogsCheck {
     /// Warns if the stage's process crashed, once or several times in a row, on the input that it reads next.
     private static func crashes(of log: LogSummary) throws(EventLogError) -> Finding? {
         guard let upstream = try UpstreamNote.read(directory: log.directory)?.log else { return nil }
-        let answered = try EventLogs.cursor(directory: log.directory).positions[upstream] ?? 0
-        guard let note = CrashNote.read(logDirectory: log.directory, of: log.identity, after: answered),
+        let cursor = try EventLogs.cursor(directory: log.directory).positions[upstream] ?? 0
+        guard let note = CrashNote.read(logDirectory: log.directory, of: log.identity, after: cursor),
             note.crashes > 0
         else { return nil }
         let (first, last) = (note.events.lowerBound, note.events.upperBound)

@@ -9,7 +9,7 @@ package struct MachineFactory: Sendable {
     /// The programs that replace stages, with their arguments, by stage name.
     package var programs: [String: [String]] = [:]
     /// How long a plugin, or a program that replaces a stage, may take to reply to one request.
-    package var answerTimeout = Duration.seconds(60)
+    package var replyTimeout = Duration.seconds(60)
 
     package init(registry: Registry, programs: [String: [String]] = [:]) {
         self.registry = registry
@@ -33,10 +33,10 @@ package struct MachineFactory: Sendable {
     ) throws -> any StageMachine {
         if let program = programs[stage.name] {
             return try ProgramMachine(
-                program, WorkerBeginning(stage, context, history), answers: answers, answerTimeout: answerTimeout)
+                program, WorkerBeginning(stage, context, history), answers: answers, replyTimeout: replyTimeout)
         }
         guard stage.command.isEmpty else {
-            return try PluginMachine(stage, context: context, answerTimeout: answerTimeout)
+            return try PluginMachine(stage, context: context, replyTimeout: replyTimeout)
         }
         return try swiftMachine(stageType(stage), stage, context, answers, history)
     }

@@ -16,7 +16,7 @@ final class PluginMachine: StageMachine {
     var deadline: Instant? { nil }
     private let stage: String
     private let context: StageContext
-    private let answerTimeout: Duration
+    private let replyTimeout: Duration
     private let socket: ZMQSocket
     private let poller = ZMQPoller()
     private let program: PluginProgram
@@ -25,8 +25,8 @@ final class PluginMachine: StageMachine {
     private var outputs = ProgramOutputs()
     private var peer: [UInt8]?
 
-    init(_ stage: PipelineStage, context: StageContext, answerTimeout: Duration) throws {
-        (self.stage, self.context, self.answerTimeout) = (stage.name, context, answerTimeout)
+    init(_ stage: PipelineStage, context: StageContext, replyTimeout: Duration) throws {
+        (self.stage, self.context, self.replyTimeout) = (stage.name, context, replyTimeout)
         socket = try ZMQSocket(try HostContext().zmq, .router)
         poller.add(socket)
         let path = NSTemporaryDirectory() + "belfry-" + UUID().uuidString.prefix(8)
@@ -68,10 +68,10 @@ final class PluginMachine: StageMachine {
     }
 
     private func next(doing: String) throws -> (type: String?, through: UInt64?) {
-        let limit = ContinuousClock.now + answerTimeout
+        let limit = ContinuousClock.now + replyTimeout
         while try socket.receive(into: message, wait: false) == .empty {
             if let exit = program.exit { throw failure("\(exit) when it had to \(doing)") }
-            guard .now < limit else { throw failure("did not \(doing) within \(answerTimeout)") }
+            guard .now < limit else { throw failure("did not \(doing) within \(replyTimeout)") }
             _ = try poller.poll(timeoutMilliseconds: 50)
         }
         guard message.count >= 2 else { throw failure("sent a message without a control frame") }

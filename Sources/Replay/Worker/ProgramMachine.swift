@@ -15,17 +15,17 @@ final class ProgramMachine: StageMachine {
     private var snapshotVersion: Int?
 
     init(
-        _ command: [String], _ beginning: WorkerBeginning, answers: any AnswerSource, answerTimeout: Duration
+        _ command: [String], _ beginning: WorkerBeginning, answers: any AnswerSource, replyTimeout: Duration
     ) throws {
         self.answers = answers
         stage = beginning.stage
-        worker = try WorkerProcess(command, stage: beginning.stage, answerTimeout: answerTimeout)
+        worker = try WorkerProcess(command, stage: beginning.stage, replyTimeout: replyTimeout)
         try start(.begin(beginning), "begin")
     }
 
     private func start(_ request: WorkerRequest, _ task: String) throws {
-        try worker.send(request, to: { task })
-        switch try worker.receive(to: { task }) {
+        try worker.send(request, task: { task })
+        switch try worker.receive(task: { task }) {
         case .ready(let version, let deadline): (snapshotVersion, self.deadline) = (version, deadline)
         case .failed(let reason): throw ReplayError.worker(stage: stage, reason)
         case .done, .deliver: throw ReplayError.worker(stage: stage, "it had to \(task), but did not reply with ready")
@@ -49,13 +49,13 @@ final class ProgramMachine: StageMachine {
     }
 
     private func run(_ request: WorkerRequest, _ task: () -> String) throws {
-        try worker.send(request, to: task)
+        try worker.send(request, task: task)
         while true {
-            switch try worker.receive(to: task) {
+            switch try worker.receive(task: task) {
             case .done(let result): return try append(result)
             case .deliver(let delivery):
                 if output.keepsDeliveries { output.deliveries.append(delivery) }
-                try worker.send(answers.answer(to: delivery).map { .answer($0) } ?? .later, to: task)
+                try worker.send(answers.answer(to: delivery).map { .answer($0) } ?? .later, task: task)
             case .failed(let reason): throw ReplayError.worker(stage: stage, reason)
             case .ready: throw ReplayError.worker(stage: stage, "it had to \(task()), but replied with ready")
             }

@@ -11,20 +11,20 @@ final class WorkerProcess {
     private let program: String
     private let child: ChildProcess
     private let socket: Int32
-    private let answerTimeout: Duration
+    private let replyTimeout: Duration
 
     private static let exitTimeout = DispatchTimeInterval.seconds(2)
 
-    /// - Parameter answerTimeout: How long one read from the program, or one write to it, may take.
-    init(_ command: [String], stage: String, answerTimeout: Duration) throws {
-        (self.stage, self.answerTimeout, program) = (stage, answerTimeout, command.first ?? "")
+    /// - Parameter replyTimeout: How long one read from the program, or one write to it, may take.
+    init(_ command: [String], stage: String, replyTimeout: Duration) throws {
+        (self.stage, self.replyTimeout, program) = (stage, replyTimeout, command.first ?? "")
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw ReplayError.worker(stage: stage, "cannot make a socket: \(String(cString: strerror(errno)))")
         }
         socket = ends[0]
         pipe = WorkerPipe(input: ends[0], output: ends[0], isSocket: true)
-        WorkerProcess.setTimeouts(of: ends[0], to: answerTimeout)
+        WorkerProcess.setTimeouts(of: ends[0], to: replyTimeout)
         // An open copy of the program's end would hide that the program has closed it.
         defer { close(ends[1]) }
         do throws(ChildProcessError) { child = try ChildProcess(command, standard: .descriptor(ends[1])) } catch {
@@ -47,12 +47,12 @@ final class WorkerProcess {
     }
 
     /// - Parameter task: What the program has to do, for error messages.
-    func send(_ request: WorkerRequest, to task: () -> String) throws(ReplayError) {
+    func send(_ request: WorkerRequest, task: () -> String) throws(ReplayError) {
         do throws(WorkerPipe.Failure) { try pipe.send(request) } catch { throw replayError(error, task()) }
     }
 
     /// - Parameter task: What the program has to do, for error messages.
-    func receive(to task: () -> String) throws(ReplayError) -> WorkerReply {
+    func receive(task: () -> String) throws(ReplayError) -> WorkerReply {
         do throws(WorkerPipe.Failure) { return try pipe.receiveReply() } catch { throw replayError(error, task()) }
     }
 
@@ -68,7 +68,7 @@ final class WorkerProcess {
         case .ended: return exit
         case .timedOut:
             child.signal(SIGKILL)
-            return "did not reply within \(answerTimeout), and was killed"
+            return "did not reply within \(replyTimeout), and was killed"
         case .failed(let code): return "cannot be reached: \(String(cString: strerror(code)))"
         case .invalidMessage(let reason):
             child.signal(SIGKILL)

@@ -2,7 +2,7 @@ import Predicates
 
 /// Subscriptions that are evaluated for nearly every change of their record type in the zones that they watch, because
 /// the index can use no part of their predicate. All of the subscriptions have the same container, environment,
-/// database, record type and shape of predicate.
+/// scope, record type and shape of predicate. Their users may differ.
 struct UnindexedSubscriptions: Sendable {
     /// A part of a predicate. The predicate is true only if all of its parts are true.
     struct Part: Sendable {

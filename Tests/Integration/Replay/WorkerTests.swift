@@ -14,7 +14,7 @@ struct WorkerTests {
     private func error(of script: String) async throws -> String {
         let file = try PipelineFile.load(path: Self.fixture + "/live.yaml", registry: .builtIns)
         var factory = MachineFactory(registry: .builtIns, programs: ["match": ["/bin/sh", "-c", script]])
-        factory.answerTimeout = .milliseconds(300)
+        factory.replyTimeout = .milliseconds(300)
         let recorded = try RecordedPipeline(file, logs: Self.fixture + "/logs")
         let error = await #expect(throws: ReplayError.self) {
             try await PipelineReplay(recorded, factory, stages: ["match"]).run()

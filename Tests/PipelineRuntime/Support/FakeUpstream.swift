@@ -29,13 +29,15 @@ final class FakeUpstream {
         }
     }
 
-    /// Waits until the host has that many events in its log or has ended. Meanwhile the socket stays open. If it were
+    /// Waits until the host has that many events in its log or has stopped. Meanwhile the socket stays open. If it were
     /// closed, the messages that the host has not read yet would be lost.
     func wait(untilWritten written: UInt64, in host: RunningHost) throws {
         try peer.wait(for: "\(written) events or the end") {
             host.host.control.report.last >= written || host.host.control.report.phase == .stopped
         }
     }
+
+    func waitUntilStopped(_ host: RunningHost) throws { try wait(untilWritten: .max, in: host) }
 
     /// Reads messages until the condition is met.
     func wait(for what: String, until isMet: () throws -> Bool) throws { try peer.wait(for: what, until: isMet) }
