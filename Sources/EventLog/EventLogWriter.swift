@@ -28,6 +28,7 @@ import Time
     package var segmentFirst: UInt64 { logEnd.segmentFirst }
     private var logEnd: LogEnd
     private var failure: EventLogError?
+    private var appended: ((AppendedBatch) -> Void)?
 
     /// A torn batch that was cut off. A crash during an append can leave such a batch.
     package struct Recovery: Hashable, Sendable {
@@ -88,6 +89,9 @@ import Time
         commit.onDurable(body)
     }
 
+    /// Sets the callback for appended batches. It is called at the end of each successful ``append(_:count:cursor:now:)``.
+    package func onAppend(_ body: @escaping (AppendedBatch) -> Void) { appended = body }
+
     /// Appends a batch in one step: after a crash the log has the whole batch or nothing of it. Waits for the disk only
     /// to begin a new segment.
     ///
@@ -116,6 +120,7 @@ import Time
         }
         let next = logEnd.nextSequence
         commit.written(through: next - 1)
+        if let appended { unsafe appended(logEnd.place(of: batch)) }
         return next - UInt64(count)
     }
 

@@ -162,7 +162,7 @@ private struct Verification {
     private mutating func checkEnd(of first: UInt64, before next: UInt64) throws(EventLogError) {
         do throws(EventLogError) {
             let lookup = SegmentLookup(log.segmentPath(first), first: first, identity)
-            if try unsafe lookup.read(next - 1, { _ in true }) != nil { return }
+            if try unsafe lookup.read(next - 1, before: next, { _ in true }) != nil { return }
             let segment = try SegmentReader(log, first, identity, buffer: buffer)
             try segment.skipToEnd()
             if segment.nextSequence != next { report.problems.append(segment.problem(segment.gap(to: next))) }

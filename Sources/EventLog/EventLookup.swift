@@ -16,6 +16,8 @@ package final class EventLookup {
 
     /// If more segments are open, their files are closed.
     private static let openMax = 64
+    /// Of more segments than this, the oldest one is forgotten.
+    private static let segmentsMax = 1_024
 
     /// - Parameter directory: The log's own folder. It may be made later.
     package init(directory: String) { self.directory = LogDirectory(path: directory) }
@@ -29,15 +31,36 @@ package final class EventLookup {
         _ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Result
     ) throws(EventLogError) -> Result? {
         if let found = try unsafe look(sequence, body) { return found }
-        firsts = try directory.segments()
+        try relist()
         return try unsafe look(sequence, body)
+    }
+
+    /// Lists the segments, and forgets those that were removed.
+    private func relist() throws(EventLogError) {
+        firsts = try directory.segments()
+        let present = Set(firsts)
+        segments = segments.filter { present.contains($0.key) }
+        open.formIntersection(present)
+    }
+
+    /// Remembers where a batch is, so that its events are found without a search. The log's writer may pass each batch
+    /// that it appends. The events of such a batch are not compared with their CRC later, because they were just written.
+    package func note(_ batch: AppendedBatch) {
+        let first = batch.segmentFirst
+        do throws(EventLogError) {
+            if firsts.last.map({ $0 < first }) ?? true { try relist() }
+            try segment(first)?.note(batch)
+        } catch {
+            // The next lookup lists the segments again, and reports the error.
+        }
     }
 
     private func look<Result>(
         _ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Result
     ) throws(EventLogError) -> Result? {
-        guard let first = segmentFirst(for: sequence) else { return nil }
-        do throws(EventLogError) { return try unsafe segment(first)?.read(sequence, body) } catch {
+        guard let index = segmentIndex(for: sequence) else { return nil }
+        let (first, next) = (firsts[index], index + 1 < firsts.count ? firsts[index + 1] : nil)
+        do throws(EventLogError) { return try unsafe segment(first)?.read(sequence, before: next, body) } catch {
             // Retention may have removed the segment.
             guard case .failed(_, _, ENOENT) = error else { throw error }
             segments[first] = nil
@@ -46,14 +69,14 @@ package final class EventLookup {
         }
     }
 
-    /// The first sequence of the segment that may hold an event.
-    private func segmentFirst(for sequence: UInt64) -> UInt64? {
+    /// The position in ``firsts`` of the segment that may hold an event.
+    private func segmentIndex(for sequence: UInt64) -> Int? {
         var (low, high) = (0, firsts.count)
         while low < high {
             let middle = (low + high) / 2
             if firsts[middle] <= sequence { low = middle + 1 } else { high = middle }
         }
-        return low > 0 ? firsts[low - 1] : nil
+        return low > 0 ? low - 1 : nil
     }
 
     private func segment(_ first: UInt64) throws(EventLogError) -> SegmentLookup? {
@@ -65,6 +88,10 @@ package final class EventLookup {
         if identity == nil { identity = try LogManifest.ifBegun(in: directory)?.identity }
         guard let identity else { return nil }
         let segment = SegmentLookup(directory.segmentPath(first), first: first, identity)
+        if segments.count >= EventLookup.segmentsMax, let oldest = segments.keys.min() {
+            segments[oldest] = nil
+            open.remove(oldest)
+        }
         segments[first] = segment
         return segment
     }
@@ -89,15 +116,15 @@ final class SegmentLookup {
     private var opened: BufferedFile?
     /// The remembered batches, in the order of their offsets. The first one is the first batch of the segment.
     private var batchStarts: [BatchStart]
-    /// For each large batch, by the batch's offset: the offset in the body of each ``lineStep``th line.
-    private var lineOffsets: [UInt64: [UInt32]] = [:]
+    /// The lines of large batches, by the batches' offsets.
+    private var lineOffsets: [UInt64: LineOffsets] = [:]
 
     /// Within this distance, a batch is found by reading header after header.
     private static let stepBytes: UInt64 = 16 << 10
-    /// A body of this size or more is read once as a whole, to fill ``lineOffsets``. Afterwards a lookup reads at most
-    /// ``lineStep`` of its lines.
-    private static let largeBytes = 32 << 10
-    private static let lineStep = 16
+    /// So many bytes before the likely place of an event the search for its batch begins, at first.
+    private static let leadBytes: UInt64 = 128 << 10
+    /// After so many guesses, a batch is found by bisection, because the events differ too much in size.
+    private static let guessesMax = 4
 
     init(_ path: String, first: UInt64, _ identity: LogIdentity) {
         (self.path, self.first, self.identity) = (path, first, identity)
@@ -106,13 +133,14 @@ final class SegmentLookup {
 
     func close() { opened = nil }
 
+    /// - Parameter next: The first sequence of the next segment; nil if this is the last segment.
     /// - Returns: The result of `body`; nil if the segment does not hold the event.
     func read<Result>(
-        _ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Result
+        _ sequence: UInt64, before next: UInt64?, _ body: (UnsafeRawBufferPointer) -> Result
     ) throws(EventLogError) -> Result? {
-        guard let (offset, header) = try batch(of: sequence) else { return nil }
+        guard let (offset, header) = try batch(of: sequence, before: next) else { return nil }
         let line = Int(sequence - header.firstSequence)
-        if header.bodyBytes < SegmentLookup.largeBytes {
+        if header.bodyBytes < LineOffsets.bodyBytesMin {
             return try unsafe body(self.line(line, inSmall: header, at: offset))
         }
         return try unsafe body(self.line(line, inLarge: header, at: offset))
@@ -122,21 +150,26 @@ final class SegmentLookup {
 // MARK: - Batches
 
 extension SegmentLookup {
-    private func batch(of sequence: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
+    private func batch(
+        of sequence: UInt64, before next: UInt64?
+    ) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
         let size = try open().file.size()
         let index = batchStarts.partitioningIndex { $0.sequence > sequence || $0.offset > size } - 1
         guard index >= 0 else { return nil }
         var low = batchStarts[index]
-        if let header = try header(at: low.offset), header.holds(sequence) { return (low.offset, header) }
-        try narrow(&low, below: index + 1 < batchStarts.count ? batchStarts[index + 1].offset : size, to: sequence)
+        if let header = try header(at: low.offset, ahead: 1 << 10), header.holds(sequence) {
+            return (low.offset, header)
+        }
+        let end = BatchStart(sequence: next ?? .max, offset: size)
+        try narrow(&low, below: index + 1 < batchStarts.count ? batchStarts[index + 1] : end, to: sequence)
         while low.offset < size {
-            guard let header = try header(at: low.offset) else {
+            guard let header = try header(at: low.offset, ahead: 8 << 10) else {
                 try checkTorn(low)
                 return nil
             }
             guard header.firstSequence <= sequence else { return nil }
             if header.holds(sequence) {
-                remember(low, header)
+                remember(low, bytes: header.batchBytes)
                 return (low.offset, header)
             }
             low = BatchStart(
@@ -145,47 +178,58 @@ extension SegmentLookup {
         return nil
     }
 
-    /// Moves `low` forwards by bisection, so that few batches are between `low` and the batch with the sequence.
+    /// Moves `low` forwards, so that few batches are between `low` and the batch with the sequence. Looks where the batch
+    /// would be if all events had the same size, and bisects if that does not help.
     ///
     /// Remembers only batches that begin at or before the sequence, because later batches may still be cut off.
-    private func narrow(_ low: inout BatchStart, below end: UInt64, to sequence: UInt64) throws(EventLogError) {
-        var end = end
-        while end > low.offset, end - low.offset > SegmentLookup.stepBytes {
-            let middle = low.offset + (end - low.offset) / 2
-            guard let (offset, header) = try scan(from: middle), offset < end else {
-                end = middle
-                continue
+    private func narrow(_ low: inout BatchStart, below end: BatchStart, to sequence: UInt64) throws(EventLogError) {
+        var (end, lead, guesses) = (end, SegmentLookup.leadBytes, 0)
+        while end.offset > low.offset, case let bytes = end.offset - low.offset, bytes > SegmentLookup.stepBytes {
+            var distance = bytes / 2
+            if end.sequence > sequence, end.sequence != .max, guesses < SegmentLookup.guessesMax {
+                guesses += 1
+                let likely = Double(bytes) * Double(sequence - low.sequence) / Double(end.sequence - low.sequence)
+                guard likely > Double(lead) else { return }
+                distance = min(UInt64(likely) - lead, bytes - 1)
             }
-            if header.firstSequence <= sequence {
+            let start = low.offset + distance
+            let found = try scan(from: start)
+            if let (offset, header) = found, offset < end.offset, header.firstSequence <= sequence {
                 low = BatchStart(sequence: header.firstSequence, offset: offset)
-                remember(low, header)
+                remember(low, bytes: header.batchBytes)
                 // Bisecting the batch itself would read most of it.
                 if header.holds(sequence) { return }
             } else {
-                end = middle
+                end = BatchStart(sequence: found?.header.firstSequence ?? end.sequence, offset: start)
+                lead *= 4
             }
         }
     }
 
     /// Remembers a batch, unless it is smaller than ``stepBytes`` and another remembered batch begins less than
     /// ``stepBytes`` before it.
-    private func remember(_ start: BatchStart, _ header: FixedHeader) {
+    private func remember(_ start: BatchStart, bytes: Int) {
         let next = batchStarts.partitioningIndex { $0.offset > start.offset }
         let gap = next > 0 ? start.offset - batchStarts[next - 1].offset : .max
-        let isLarge = UInt64(header.batchBytes) >= SegmentLookup.stepBytes
+        let isLarge = UInt64(bytes) >= SegmentLookup.stepBytes
         if gap > 0, gap >= SegmentLookup.stepBytes || isLarge { batchStarts.insert(start, at: next) }
     }
 
-    private func header(at offset: UInt64) throws(EventLogError) -> FixedHeader? {
-        if let header = try decoded(at: offset) { return header }
+    func note(_ batch: AppendedBatch) {
+        remember(BatchStart(sequence: batch.firstSequence, offset: batch.offset), bytes: batch.bytes)
+        lineOffsets[batch.offset] = batch.lines
+    }
+
+    private func header(at offset: UInt64, ahead: Int) throws(EventLogError) -> FixedHeader? {
+        if let header = try decoded(at: offset, ahead) { return header }
         // A writer that ran out of room may have written another batch here.
         try open().buffer.drop()
-        if let header = try decoded(at: offset) { return header }
+        if let header = try decoded(at: offset, ahead) { return header }
         return nil
     }
 
-    private func decoded(at offset: UInt64) throws(EventLogError) -> FixedHeader? {
-        let bytes = try unsafe bytes(BatchFormat.headerBytes, at: offset, ahead: 8 << 10)
+    private func decoded(at offset: UInt64, _ ahead: Int) throws(EventLogError) -> FixedHeader? {
+        let bytes = try unsafe bytes(BatchFormat.headerBytes, at: offset, ahead: ahead)
         guard bytes.count == BatchFormat.headerBytes, case .header(let header) = unsafe FixedHeader.decode(bytes),
             header.identity == identity.digest
         else { return nil }
@@ -247,18 +291,15 @@ extension SegmentLookup {
     private func line(
         _ number: Int, inLarge header: FixedHeader, at offset: UInt64
     ) throws(EventLogError) -> UnsafeRawBufferPointer {
-        let offsets = try lineOffsets(of: header, at: offset)
-        let index = number / SegmentLookup.lineStep
-        let start = Int(offsets[index])
-        let end = index + 1 < offsets.count ? Int(offsets[index + 1]) : Int(header.bodyBytes)
+        let part = try lineOffsets(of: header, at: offset).part(with: number, bodyBytes: Int(header.bodyBytes))
         let bodyStart = offset + UInt64(BatchFormat.headerBytes) + UInt64(header.cursorBytes)
-        let lines = try unsafe bytes(end - start, at: bodyStart + UInt64(start), ahead: 0)
-        return try unsafe line(number % SegmentLookup.lineStep, in: lines, header, at: offset)
+        let lines = try unsafe bytes(part.bytes.count, at: bodyStart + UInt64(part.bytes.lowerBound), ahead: 0)
+        return try unsafe line(number - part.firstLine, in: lines, header, at: offset)
     }
 
-    /// The offset of each ``lineStep``th line of a large batch. The first call for a batch reads and checks the whole
-    /// batch; later calls return the remembered offsets.
-    private func lineOffsets(of header: FixedHeader, at offset: UInt64) throws(EventLogError) -> [UInt32] {
+    /// The lines of a large batch. The first call for a batch reads and checks the whole batch; later calls return the
+    /// remembered offsets.
+    private func lineOffsets(of header: FixedHeader, at offset: UInt64) throws(EventLogError) -> LineOffsets {
         if let known = lineOffsets[offset] { return known }
         let open = try open()
         open.buffer.drop()
@@ -267,14 +308,10 @@ extension SegmentLookup {
         guard CRC32C.checksum(body[...]) == header.bodyCRC else {
             throw damaged(header, at: offset, "the CRC does not match the events")
         }
-        var (found, line, position): ([UInt32], Int, Int?) = ([], 0, 0)
-        while let start = position, start < body.count {
-            if line % SegmentLookup.lineStep == 0 { found.append(UInt32(start)) }
-            line += 1
-            position = unsafe body.withUnsafeBytes { unsafe EventLines.end(ofLineAt: start, in: $0) }
-        }
-        guard line == header.count else {
-            throw damaged(header, at: offset, "the batch has \(line) lines, but its header says \(header.count) events")
+        let found = unsafe body.withUnsafeBytes { unsafe LineOffsets($0) }
+        guard found.lines == header.count else {
+            throw damaged(
+                header, at: offset, "the batch has \(found.lines) lines, but its header says \(header.count) events")
         }
         lineOffsets[offset] = found
         return found
@@ -293,6 +330,39 @@ extension SegmentLookup {
 
     private func damaged(_ header: FixedHeader, at offset: UInt64, _ reason: String) -> EventLogError {
         .damaged(file: path, offset: offset, sequence: header.firstSequence, reason: reason)
+    }
+}
+
+/// Where the lines of a large batch are, so that a lookup reads only a few of them.
+struct LineOffsets: Sendable {
+    private(set) var lines = 0
+    /// The offset in the body of each ``step``th line.
+    private var steps: [UInt32] = []
+
+    /// Lookups in a smaller body read it as a whole.
+    static let bodyBytesMin = 32 << 10
+    private static let step = 16
+
+    /// - Returns: Nil if the body is smaller than ``bodyBytesMin``.
+    init?(ofLarge body: UnsafeRawBufferPointer) {
+        guard body.count >= LineOffsets.bodyBytesMin else { return nil }
+        unsafe self.init(body)
+    }
+
+    init(_ body: UnsafeRawBufferPointer) {
+        var start = 0
+        while let end = unsafe EventLines.end(ofLineAt: start, in: body) {
+            if lines % LineOffsets.step == 0 { steps.append(UInt32(start)) }
+            lines += 1
+            start = end
+        }
+    }
+
+    /// A part of the body that has a line, and the number of the part's first line.
+    func part(with line: Int, bodyBytes: Int) -> (firstLine: Int, bytes: Range<Int>) {
+        let index = line / LineOffsets.step
+        let end = index + 1 < steps.count ? Int(steps[index + 1]) : bodyBytes
+        return (index * LineOffsets.step, Int(steps[index])..<end)
     }
 }
 

@@ -11,6 +11,17 @@ import Time
     var bytes: Int { unsafe BatchFormat.headerBytes + cursorBytes.count + body.count }
 }
 
+/// The place of a batch that a writer has just appended.
+package struct AppendedBatch: Sendable {
+    let segmentFirst: UInt64
+    /// Where the batch begins in its segment.
+    let offset: UInt64
+    let firstSequence: UInt64
+    let bytes: Int
+    /// Offsets of lines in the body of a large batch; nil for other batches.
+    let lines: LineOffsets?
+}
+
 /// The end of a log, where the next batch is written.
 struct LogEnd {
     let identity: LogIdentity
@@ -33,6 +44,14 @@ struct LogEnd {
     /// would have the same name.
     func isFull(for bytes: Int, bytesMax: Int) -> Bool {
         segmentBytes > 0 && nextSequence > segmentFirst && segmentBytes + UInt64(bytes) > UInt64(bytesMax)
+    }
+
+    /// The place of a batch that was just written.
+    func place(of batch: NewBatch) -> AppendedBatch {
+        unsafe AppendedBatch(
+            segmentFirst: segmentFirst, offset: segmentBytes - UInt64(batch.bytes),
+            firstSequence: nextSequence - UInt64(batch.count), bytes: batch.bytes,
+            lines: LineOffsets(ofLarge: batch.body))
     }
 
     mutating func beginSegment() { (segmentFirst, segmentBytes) = (nextSequence, 0) }

@@ -65,9 +65,14 @@ final class OpenFile: Sendable {
 
     /// As many bytes as asked for, or fewer at the end of the file.
     func bytes(_ count: Int, at offset: UInt64) throws(EventLogError) -> [UInt8] {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
-        defer { unsafe buffer.deallocate() }
-        return try unsafe Array(buffer[..<read(into: buffer, at: offset)])
+        var failure: EventLogError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            do throws(EventLogError) {
+                initialized = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
+        return bytes
     }
 
     /// Makes contents and metadata durable.

@@ -206,13 +206,13 @@ extension SegmentReader {
 
     /// The first intact header of this log at or after an offset; nil if there is no such header.
     func nextHeader(from offset: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
-        let windowBytes = 256 << 10
-        var start = offset
+        var (start, windowBytes) = (offset, 16 << 10)
         while true {
             let window = try unsafe buffer.bytes(windowBytes, at: start, of: file, ahead: windowBytes)
             if let (index, header) = unsafe window.firstHeader(of: identity) { return (start + UInt64(index), header) }
             if window.count < windowBytes { return nil }
             start += UInt64(windowBytes - BatchFormat.headerBytes + 1)
+            windowBytes = min(2 * windowBytes, 256 << 10)
         }
     }
 }

@@ -42,11 +42,12 @@ struct EventLookupTests {
         #expect(found == expected, comment)
     }
 
-    @Test(arguments: Seeded.seeds)
-    func `every event is found in any order, also while the log grows`(seed: UInt64) throws {
+    @Test(arguments: Seeded.seeds, [false, true])
+    func `every event is found in any order, also while the log grows`(seed: UInt64, isNoted: Bool) throws {
         var random = Seeded(seed)
         let log = try Log()
         let lookup = EventLookup(directory: log.directory)
+        if isNoted { log.writer.onAppend { lookup.note($0) } }
         for _ in 0..<40 {
             for _ in 0..<10 { try log.appendSome(&random) }
             for _ in 0..<30 {
@@ -74,15 +75,47 @@ struct EventLookupTests {
         let log = try Log(segmentBytesMax: 64 << 20)
         for _ in 0..<10 { try log.append(10_000, length: 100) }
         let lookup = EventLookup(directory: log.directory)
-        let before = try Self.bytesReadByThread()
-        var random = Seeded(1)
-        for _ in 0..<1_000 {
-            try checkEvent(at: 1 + random.below(log.lines.count), of: log, with: lookup, "a random event")
-        }
-        let bytes = try Self.bytesReadByThread() - before
+        let bytes = try bytesRead(byRandomLookups: 1_000, in: log, with: lookup)
         let logBytes = log.lines.reduce(0) { $0 + $1.utf8.count + 1 }
         #expect(bytes < logBytes * 4, "\(bytes) bytes were read from a log of \(logBytes) bytes")
         try log.writer.close()
+    }
+
+    @Test func `lookups of events that the log's writer noted read at most four kilobytes each`() throws {
+        let log = try Log(segmentBytesMax: 64 << 20)
+        let lookup = EventLookup(directory: log.directory)
+        log.writer.onAppend { lookup.note($0) }
+        for _ in 0..<10 { try log.append(1_000, length: 100) }
+        let bytes = try bytesRead(byRandomLookups: 100, in: log, with: lookup)
+        #expect(bytes < 100 * 4 << 10, "100 lookups read \(bytes) bytes")
+        try log.writer.close()
+    }
+
+    @Test(arguments: [(first: 100, later: 100), (first: 2_000, later: 20), (first: 20, later: 2_000)])
+    func `the first lookup in a segment reads less than a quarter of it`(length: (first: Int, later: Int)) throws {
+        let segmentBytes = 4 << 20
+        let log = try Log(segmentBytesMax: segmentBytes)
+        while log.writer.segmentFirst == 1 {
+            try log.append(50, length: log.lines.count < 1_000 ? length.first : length.later)
+        }
+        for tenth in 1...9 {
+            let lookup = EventLookup(directory: log.directory)
+            let before = try Self.bytesReadByThread()
+            let sequence = Int(log.writer.segmentFirst) * tenth / 10
+            try checkEvent(at: sequence, of: log, with: lookup, "sequence \(sequence)")
+            let bytes = try Self.bytesReadByThread() - before
+            #expect(bytes < segmentBytes / 4, "sequence \(sequence): the lookup read \(bytes) bytes")
+        }
+        try log.writer.close()
+    }
+
+    private func bytesRead(byRandomLookups count: Int, in log: Log, with lookup: EventLookup) throws -> Int {
+        let before = try Self.bytesReadByThread()
+        var random = Seeded(1)
+        for _ in 0..<count {
+            try checkEvent(at: 1 + random.below(log.lines.count), of: log, with: lookup, "a random event")
+        }
+        return try Self.bytesReadByThread() - before
     }
 
     /// How many bytes the calling thread has read from files (proc(5), `/proc/pid/io`).

@@ -27,6 +27,9 @@ package final class LogPast: PastEvents {
         }
     }
 
+    /// Remembers where a batch is that was just appended to the log.
+    func note(_ batch: AppendedBatch) { lookup.withLock { $0.note(batch) } }
+
     private func line(_ sequence: UInt64) throws(EventLogError) -> [UInt8]? {
         try lookup.withLock { lookup throws(EventLogError) in try lookup.read(sequence) { Array($0) } }
     }

@@ -43,6 +43,7 @@ final class SourceLoop<S: Stage>: HostWork {
         let log = outlet.log
         state = .caughtUp(through: log.lastSequence)
         past = LogPast(directory: plan.logDirectory)
+        log.onAppend { [past] in past.note($0) }
         var context = StageContext(
             log: log.identity, upstream: log.identity, upstreamName: log.name, registry: plan.registry)
         context.past = past
