@@ -58,6 +58,7 @@ struct StoreFolderTests {
         #expect(before.contains { $0.hasPrefix("record|") && $0.contains(#""b1""#) }, "seed \(seed)")
         let summary = try folder.rebuild { _ in }
         #expect(try Self.dump(folder.store, rig) == before, "seed \(seed)")
+        // The line of a record ends with its fields, as quoted JSON. A deleted record has no fields.
         #expect(summary.records == before.count { $0.hasPrefix("record|") && $0.hasSuffix(#"}""#) }, "seed \(seed)")
     }
 

@@ -16,14 +16,14 @@ struct WriteLedgerTests {
         #expect(ledger.count == 0)
     }
 
-    @Test func `a refused line ends its write with the reason`() {
+    @Test func `a refused line ends its write with the refusal's code`() {
         var ledger = Ledger(answered: 4, applied: 9)
         ledger.sent("a", asLine: 5)
         let refusal = Ledger.Refusal(code: "record.exists", path: "operations[0]", reason: "it exists")
         #expect(ledger.answered(through: 5, last: 9, refusals: [5: refusal]).texts == ["end a refused record.exists"])
     }
 
-    @Test func `an accepted line without events ends when the store has applied the sequence that the door named`() {
+    @Test func `an accepted write without events ends when the store has applied the sequence that the door named`() {
         var ledger = Ledger(answered: 0, applied: 3)
         ledger.sent("a", asLine: 1)
         #expect(ledger.answered(through: 1, last: 5, refusals: [:]).isEmpty)
@@ -31,7 +31,7 @@ struct WriteLedgerTests {
         #expect(ledger.stored(through: 5, events: []).texts == ["end a stored []"])
     }
 
-    @Test func `a line whose answer was lost is sent again only when the store shows that it made no event`() {
+    @Test func `a write whose answer was lost is sent again only when the store shows that it made no event`() {
         var ledger = Ledger(answered: 0, applied: 0)
         ledger.sent("a", asLine: 1)
         ledger.sent("b", asLine: 2)
@@ -41,7 +41,7 @@ struct WriteLedgerTests {
         #expect(ledger.stored(through: 9, events: [("a", 9)]).texts == ["end a stored [9]"])
     }
 
-    @Test func `events of unknown writes are ignored`() {
+    @Test func `events of writes that were not sent are ignored`() {
         var ledger = Ledger(answered: 0, applied: 0)
         #expect(ledger.stored(through: 2, events: [("x", 1), ("y", 2)]).isEmpty)
     }
@@ -51,7 +51,9 @@ struct WriteLedgerTests {
         var ledger = Ledger(answered: 0, applied: 0)
         /// The ID of each event's write.
         var log: [String] = []
+        /// The ID of each line's write.
         var lines: [String] = []
+        /// The last line that the door has read.
         var doorThrough: UInt64 = 0
         var refusals: [UInt64: Ledger.Refusal] = [:]
         var applied = 0
@@ -59,7 +61,7 @@ struct WriteLedgerTests {
         var queue: [String] = []
         /// The writes that the door refuses.
         let refused: Set<String>
-        /// The writes that the door accepts, and that make no event.
+        /// The writes that make no event if the door accepts them.
         let withoutEvents: Set<String>
 
         mutating func perform(_ actions: [Ledger.Action]) {
@@ -108,7 +110,7 @@ struct WriteLedgerTests {
     }
 
     @Test(arguments: 0..<40)
-    func `each write ends once, and its line makes events once, whatever answers are lost`(round: Int) {
+    func `each write ends once and makes its event at most once, whatever answers are lost`(round: Int) {
         var random = Seeded(Seeded.ofThisRun &+ UInt64(round) << 20)
         let ids = (0..<30).map { "w\($0)" }
         var simulation = Simulation(
@@ -125,7 +127,7 @@ struct WriteLedgerTests {
             }
         }
         #expect(simulation.ends.count == ids.count)
-        #expect(Set(simulation.log).count == simulation.log.count, "a line made its event twice")
+        #expect(Set(simulation.log).count == simulation.log.count, "a write made its event twice")
         for id in ids where simulation.refused.contains(id) {
             #expect(simulation.ends[id]?.hasPrefix("refused") == true)
         }

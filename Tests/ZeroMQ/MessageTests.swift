@@ -91,7 +91,7 @@ import Testing
         #expect(try pair.bound.next() == [[UInt8(sent - 1)], []])
     }
 
-    @Test func `a socket without a peer has no room`() throws {
+    @Test func `a socket that was neither bound nor connected has no room for a message`() throws {
         let socket = try ZMQSocket(ZMQContext(), .dealer)
         #expect(try socket.send([[1]], wait: false) == .full)
     }

@@ -72,7 +72,7 @@ import Testing
         async let woken = SocketThread.run(name: "sleeper") {
             let poller = ZMQPoller()
             poller.add(wake)
-            // Threads that Swift's pool starts inherit a mask that blocks all signals.
+            // A thread of Swift's pool started this thread, so this thread inherited a mask that blocks SIGUSR1.
             var signals = sigset_t()
             sigemptyset(&signals)
             sigaddset(&signals, SIGUSR1)

@@ -115,8 +115,8 @@ import Testing
         socket.close()
     }
 
-    @Test func `a socket limit out of range is an error`() {
-        #expect(throws: ZMQError.self) { try ZMQContext(maxSockets: -1) }
+    @Test(arguments: [-1, 0, 32_001]) func `a socket limit out of range is an error`(limit: Int) {
+        #expect(throws: ZMQError.self) { try ZMQContext(maxSockets: limit) }
     }
 
     @Test func `a context that was shut down makes no sockets and ends`() throws {

@@ -3,8 +3,8 @@ import Testing
 
 @testable import ZeroMQ
 
-/// How long a test waits at most, in milliseconds. This is long enough for a loaded machine, and short enough that a
-/// hang is noticed.
+/// The time limit of one poll, in milliseconds. It is long enough for a loaded machine, and short enough that a hang is
+/// noticed.
 let testTimeoutMilliseconds = 20_000
 
 struct TimedOut: Error {}

@@ -13,10 +13,10 @@ import Time
 @Suite(.timeLimit(.minutes(5))) struct SharedTokens {
     private static let start = Instant(rfc3339: "2026-01-01T00:00:00Z")!
     private static let age = Duration.seconds(2_400)
-    private static let signing = PrivateKey()
+    private static let privateKey = PrivateKey()
 
-    private static func key(_ signing: PrivateKey = signing) throws -> TransportAPNs.SigningKey {
-        try SigningKey(id: "KEY1234567", team: "ABCDE12345", pem: signing.pem)
+    private static func key(_ privateKey: PrivateKey = privateKey) throws -> TransportAPNs.SigningKey {
+        try SigningKey(id: "KEY1234567", team: "ABCDE12345", pem: privateKey.pem)
     }
 
     private static func token(
@@ -50,7 +50,7 @@ import Time
 
     @Test func `both environments of a key have one token and one file`() async throws {
         let folder = try Folder()
-        let secret = try folder.write(Self.signing.pem + "\n", to: "AuthKey_KEY1234567.p8")
+        let secret = try folder.write(Self.privateKey.pem + "\n", to: "AuthKey_KEY1234567.p8")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
         let app = "team: ABCDE12345, key: KEY1234567, keyFile: { $file: \(secret) }"
         let text = """
@@ -106,14 +106,14 @@ import Time
         #expect(gone == nil)
     }
 
-    @Test func `a token that another process made is used before one more is made`() throws {
+    @Test func `a stage makes no token of its own if another process has made a newer one`() throws {
         let folder = try Folder()
         let stage = try Self.token(of: Self.key(), in: folder)
         let first = try stage.current(at: Self.start, age: Self.age)
         let due = Self.start.advanced(by: .seconds(2_400))
-        let madeByDoctor = try Self.token(of: Self.key(), in: folder).current(at: due, age: Self.age)
-        #expect(madeByDoctor != first)
-        #expect(try stage.current(at: due, age: Self.age) == madeByDoctor)
+        let newer = try Self.token(of: Self.key(), in: folder).current(at: due, age: Self.age)
+        #expect(newer != first)
+        #expect(try stage.current(at: due, age: Self.age) == newer)
         let refused = due.advanced(by: .seconds(1_500))
         let other = try Self.token(of: Self.key(), in: folder)
         try other.replaceExpired(at: refused)
@@ -135,9 +135,9 @@ import Time
     @Test(arguments: [
         (40, 0.5, 40), (40, 0, 36), (40, 1, 44), (25, 0, 25), (25, 1, 29), (55, 0, 51), (55, 1, 55),
     ])
-    func `the age of a replaced token varies at random within bounds`(_ asked: Int, _ jitter: Double, _ minutes: Int)
-        throws
-    {
+    func `the age at which a token is replaced varies at random within bounds`(
+        _ asked: Int, _ jitter: Double, _ minutes: Int
+    ) throws {
         let draws = Mutex(0)
         var keeper = TokenKeeper(try Self.key()) {
             draws.withLock { $0 += 1 }

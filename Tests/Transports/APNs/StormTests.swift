@@ -3,7 +3,8 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Tests that an app whose pushes APNs rejects does not make the transport open one connection after another.
+/// Tests how many connections the transport opens for an app whose pushes APNs rejects, and that pushes of other apps
+/// are still accepted.
 ///
 /// In the tests that count connections, the wait between connections is longer than the test (``Dialing/never``). So
 /// every connection that a test counts was opened without a wait.
@@ -25,7 +26,7 @@ import Testing
     ]
 
     @Test(arguments: reasons)
-    func `a rejected app costs one new connection, and the other apps use it too`(
+    func `rejected pushes that come together cost one new connection, and another app uses it too`(
         _ status: Int, _ reason: String, _ outcome: TransportAnswer.Outcome
     ) async throws {
         try await APNsRig.with(
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `each push of a stopped app costs one new connection at most`() async throws {
+    @Test func `each rejected push between accepted pushes costs one new connection`() async throws {
         try await APNsRig.with(
             script: [Self.refusal(400, "TopicDisallowed")], otherTopics: ["com.example.Other"], dialing: .never
         ) { rig in

@@ -6,16 +6,16 @@ import Time
 
 @testable import TransportAPNs
 
-/// A ``PoolState`` with simulated connections. The toy performs the state's actions as `ConnectionPool` does, and its
-/// servers behave at random.
+/// A ``PoolState`` with simulated connections, whose servers behave at random. The toy performs the state's actions
+/// instead of `ConnectionPool`.
 struct ToyPool {
     private(set) var history = PoolHistory()
     private(set) var mistakes: [String] = []
     private var state: PoolState
     private var moment: PoolState.Moment
     private var draw: Seeded
+    /// The tag with which each push was last sent.
     private var tags: [Int: Int] = [:]
-    private var streams: [Int: Int] = [:]
     /// Connections that were told to close or have ended.
     private var closing: Set<Int> = []
     private var dialing: [Int] = []
@@ -57,17 +57,17 @@ struct ToyPool {
     }
 
     private mutating func simulateEvent() {
-        let out = history.openPushes().open.filter { $0.value.over != nil }.sorted { $0.key < $1.key }
+        let inFlight = history.openPushes().open.filter { $0.value.over != nil }.sorted { $0.key < $1.key }
         switch draw.below(16) {
         case 0...3: passPushes()
         case 4...5 where !dialing.isEmpty: endDial(dialing.remove(at: draw.below(dialing.count)))
         case 6 where !connected.isEmpty:
             let id = draw.one(of: connected)
-            streams[id] = draw.below(4)
-            history.events.append(.settings(id, streams: streams[id] ?? 0))
-            receive([.settings(streamsMax: streams[id] ?? 0)], from: id)
-        case 7...10 where !out.isEmpty:
-            let (push, openPush) = draw.one(of: out)
+            let streams = draw.below(4)
+            history.events.append(.settings(id, streams: streams))
+            receive([.settings(streamsMax: streams)], from: id)
+        case 7...10 where !inFlight.isEmpty:
+            let (push, openPush) = draw.one(of: inFlight)
             if let id = openPush.over { endStream(push, on: id) }
         case 11 where !connected.isEmpty: goAway(draw.one(of: connected))
         case 12 where !connected.isEmpty: end(draw.one(of: connected))
@@ -146,7 +146,7 @@ struct ToyPool {
 
     private mutating func goAway(_ id: Int) {
         let rejectsCredential = draw.isOneIn(4)
-        let refused = out(on: id).filter { _ in draw.isOneIn(2) }
+        let refused = inFlight(on: id).filter { _ in draw.isOneIn(2) }
         for push in refused { history.events.append(.streamEnded(push: push, over: id, status: 0)) }
         history.events.append(.goneAway(id, rejectsCredential: rejectsCredential))
         let data = rejectsCredential ? Array(#"{"reason":"BadCertificateEnvironment"}"#.utf8) : []
@@ -155,13 +155,15 @@ struct ToyPool {
                 + [.goAway(lastStream: 0, .noError, debugData: data)], from: id)
     }
 
-    private func out(on id: Int) -> [Int] { history.openPushes().open.filter { $0.value.over == id }.keys.sorted() }
+    private func inFlight(on id: Int) -> [Int] {
+        history.openPushes().open.filter { $0.value.over == id }.keys.sorted()
+    }
 
     /// Ends the socket of a connection, and with it the requests in flight.
     private mutating func end(_ id: Int) {
         connected.removeAll { $0 == id }
         closing.insert(id)
-        let lost = out(on: id)
+        let lost = inFlight(on: id)
         for push in lost { history.events.append(.streamEnded(push: push, over: id, status: -1)) }
         history.events.append(.ended(id, at: moment.now))
         receive(lost.compactMap { tags[$0] }.map { .broken(tag: $0, .cancel) }, from: id)
@@ -189,7 +191,7 @@ struct ToyPool {
         state.tick(at: moment)
         act()
         for (push, openPush) in history.openPushes().open
-        where openPush.over.map({ !state.hasFlight(push, $0, at: moment) }) == true {
+        where openPush.over.map({ !state.isInFlightBeforeDeadline(push, $0, at: moment) }) == true {
             mistakes.append("\(push) is in flight after its deadline")
         }
         guard !state.waiting.isEmpty, !state.isRetired, !state.isClosed else { return }
@@ -199,7 +201,7 @@ struct ToyPool {
     }
 
     private func hasRoom(_ id: Int) -> Bool {
-        history.streams(on: id, hasToken: state.options.hasToken) > out(on: id).count
+        history.streams(on: id, hasToken: state.options.hasToken) > inFlight(on: id).count
     }
 
     // MARK: Actions
@@ -221,7 +223,9 @@ struct ToyPool {
             if let mistake = history.wrongDial(state.options.dialing, at: moment.now) { mistakes.append(mistake) }
         case .send(let tag, let id): send(tag, over: id)
         case .cancel(let tag, let id):
-            guard let push = tags.first(where: { $0.value == tag && out(on: id).contains($0.key) })?.key else { return }
+            guard let push = tags.first(where: { $0.value == tag && inFlight(on: id).contains($0.key) })?.key else {
+                return
+            }
             history.events.append(.streamEnded(push: push, over: id, status: -1))
             state.received(
                 [.broken(tag: tag, .cancel)], from: id, hasRead: false, isOver: closing.contains(id), at: moment)
@@ -260,25 +264,26 @@ struct ToyPool {
         history.events.append(.sent(push: push, over: id))
     }
 
-    /// Compares the pushes and their connections with the history.
+    /// Compares the state's pushes and connections with the history.
     private mutating func compare() {
         let (open, found) = history.openPushes()
         mistakes += found
         let requests = state.requests.indices.compactMap { state.requests[$0] }
-        let out = requests.filter { $0.flight != nil }
+        let inFlight = requests.filter { $0.flight != nil }
         if Set(requests.map { Int($0.push.delivery.id.push) }) != Set(open.keys) || requests.count != open.count {
             mistakes.append("pushes are \(requests.map(\.push.delivery.id.push)), not \(open.keys)")
         }
-        if Set(out.map { Int($0.push.delivery.id.push) }) != Set(open.filter { $0.value.over != nil }.keys) {
+        if Set(inFlight.map { Int($0.push.delivery.id.push) }) != Set(open.filter { $0.value.over != nil }.keys) {
             mistakes.append("other pushes are in flight than in the history")
         }
-        for request in out where open[Int(request.push.delivery.id.push)]?.over != request.flight?.connection {
+        for request in inFlight where open[Int(request.push.delivery.id.push)]?.over != request.flight?.connection {
             mistakes.append("a push is in flight on another connection")
         }
         let waiting = Set(state.waiting).union(state.queues.values.flatMap(\.self))
-        if waiting.count != requests.count - out.count { mistakes.append("\(waiting.count) pushes wait") }
+        let withoutFlight = requests.count - inFlight.count
+        if waiting.count != withoutFlight { mistakes.append("\(waiting.count) pushes wait, not \(withoutFlight)") }
         for connection in state.connections
-        where !state.isClosed && connection.active != self.out(on: connection.id).count {
+        where !state.isClosed && connection.active != self.inFlight(on: connection.id).count {
             mistakes.append("\(connection.id) has \(connection.active) in flight")
         }
         if waits.keys.contains(where: { state.batches[$0] == nil }) {
@@ -287,7 +292,7 @@ struct ToyPool {
     }
 }
 
-/// The answers so far, with the numbers of their batches.
+/// The answers that are not in the history yet, with the numbers of their batches.
 private final class AnswerBox: Sendable {
     private let answered = Mutex<[(TransportAnswer, Int)]>([])
 
@@ -304,7 +309,7 @@ private final class AnswerBox: Sendable {
 }
 
 extension PoolState {
-    fileprivate func hasFlight(_ push: Int, _ id: Int, at moment: Moment) -> Bool {
+    fileprivate func isInFlightBeforeDeadline(_ push: Int, _ id: Int, at moment: Moment) -> Bool {
         requests.indices.contains { tag in
             guard let request = requests[tag], let flight = request.flight else { return false }
             return request.push.delivery.id.push == push && flight.connection == id && flight.deadline > moment.now

@@ -59,7 +59,7 @@ import Time
         #expect(treatment.push == push && treatment.connection == connection, "\(status) \(reason): \(treatment)")
     }
 
-    @Test func `the time of a 410 is read in milliseconds and in seconds`() {
+    @Test func `the time of a 410 is read in milliseconds and in seconds, and malformed bodies are ignored`() {
         #expect(
             APNsReason(Array(#"{"reason":"Unregistered","timestamp":1700000000123}"#.utf8)).timestamp
                 == Instant(microseconds: 1_700_000_000_123_000))

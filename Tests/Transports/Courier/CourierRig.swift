@@ -188,13 +188,11 @@ struct Device: Sendable {
     var transport = "courier"
     var token: String
 
-    init(_ name: String, of user: String = "_alice", token: Character? = nil) {
+    init(_ name: String, of user: String = "_alice") {
         self.name = name
         self.user = user
         let digits = (user + "/" + name).utf8.map { String($0, radix: 16) }.joined()
-        self.token =
-            token.map { String(repeating: $0, count: 64) }
-            ?? String((digits + String(repeating: "0", count: 64)).prefix(64))
+        token = String((digits + String(repeating: "0", count: 64)).prefix(64))
     }
 
     var account: String { #""container":"iCloud.com.example.Notes","environment":"development","user":"\#(user)""# }

@@ -88,7 +88,8 @@ struct CourierTLSTests {
         try certificates.make(commonName: "one")
         let client = Client(port: try #require(try rig.transport.port), trust: certificates.certificate)
         #expect(
-            try await client.get("/courier/\(Device("mac").token)/notifications", checks: false).hasPrefix("TLSv1.3 "))
+            try await client.get("/courier/\(Device("mac").token)/notifications", checksCertificate: false)
+                .hasPrefix("TLSv1.3 "))
         try await rig.stop()
     }
 
@@ -115,7 +116,7 @@ struct CourierTLSTests {
         await transport.close()
     }
 
-    @Test func `other machines may connect if there is a certificate with its key`() throws {
+    @Test func `a certificate with its key allows an address that other machines can reach`() throws {
         func settings(_ text: String) throws -> CourierSettings {
             try SettingsReader(text: text, file: "p.yaml").decode(CourierSettings.self)
         }
@@ -144,17 +145,19 @@ extension TestCertificates {
     }
 }
 
-/// A client with Python's TLS. Prints the TLS version, the name in the certificate, and the courier's answer.
+/// A client with Python's TLS. Prints the TLS version, the name in the certificate, and the courier's answer. If
+/// connecting fails with an `SSLError`, prints this error instead.
 private struct Client {
     let port: Int
     let trust: String
 
-    func get(_ path: String, version: String = "", checks: Bool = true) async throws -> String {
-        try await start(path, version: version, checks: checks).standardOutput()
+    func get(_ path: String, version: String = "", checksCertificate: Bool = true) async throws -> String {
+        try await start(path, version: version, checksCertificate: checksCertificate).standardOutput()
     }
 
-    func start(_ path: String, version: String = "", checks: Bool = true) throws -> TestProgram {
-        try TestProgram(Python.program, ["-c", Self.program, "\(port)", trust, path, version, checks ? "checked" : ""])
+    func start(_ path: String, version: String = "", checksCertificate: Bool = true) throws -> TestProgram {
+        let checks = checksCertificate ? "checked" : ""
+        return try TestProgram(Python.program, ["-c", Self.program, "\(port)", trust, path, version, checks])
     }
 
     private static let program = """

@@ -54,7 +54,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a page ends with the notification that brings it to its maximum size`() async throws {
+    @Test func `a page ends with the notification that brings it to 1 MiB`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let long = String(repeating: "x", count: 600_000)
@@ -216,7 +216,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a change token ahead of the log is refused as expired`() async throws {
+    @Test func `a change token beyond the newest one is refused as expired`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         try await rig.deliver(rig.push("a", to: mac))

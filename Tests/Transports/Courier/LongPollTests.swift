@@ -36,7 +36,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `each device of a user has its own polls`() async throws {
+    @Test func `a poll gets only its device's notifications, and an inbox has those of every device`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms")
         try rig.register(mac)
         try rig.register(phone)
@@ -50,7 +50,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `several polls of one device share the notifications`() async throws {
+    @Test func `of several polls of one device, each gets a different notification`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         async let first = rig.poll(mac)
@@ -120,7 +120,7 @@ import Testing
         let others = (0..<CourierLimits.pollsPerDeviceMax).map { _ in Task { try await rig.poll(mac) } }
         #expect(try await oldest.body.isEmpty)
         try await rig.stop()
-        for other in others { #expect(try await other.value.body.isEmpty, "closing ends polls at once") }
+        for other in others { #expect(try await other.value.body.isEmpty, "closing ends polls without a notification") }
     }
 
     @Test func `without the log of pushes, a device is registered by its first push`() async throws {

@@ -110,7 +110,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `only pages of the listed origins may send requests`() async throws {
+    @Test func `the answer to a preflight request allows only the listed origins`() async throws {
         let rig = try await CourierRig("origins: [\"https://app.example.com\"]")
         for (origin, allowed) in [
             ("https://app.example.com", "https://app.example.com"), ("https://evil.example", nil),
