@@ -23,7 +23,15 @@ import Testing
         _ change: Int, user: String? = nil, device: String? = nil, subscription: String? = nil,
         in pipeline: VirtualPipeline, _ finder: any EventFinder = LogScan()
     ) throws -> ExplainedAnswer {
-        let logs = try RecordedLogs(place: pipeline.folderOfLogs)
+        try answer(
+            change, user: user, device: device, subscription: subscription, inLogs: pipeline.folderOfLogs, finder)
+    }
+
+    private static func answer(
+        _ change: Int, user: String? = nil, device: String? = nil, subscription: String? = nil,
+        inLogs folder: String, _ finder: any EventFinder = LogScan()
+    ) throws -> ExplainedAnswer {
+        let logs = try RecordedLogs(place: folder)
         let change = try ExplainedChange(UInt64(change), in: logs)
         let subject = try AskedSubject(user: user, device: device, subscriptionID: subscription)
             .resolve(for: change, in: logs, finder)
@@ -298,6 +306,30 @@ import Testing
         let answer = try Self.answer(3, device: "mac", in: pipeline)
         #expect([.notificationHeld, .outcomePending].contains(answer.reason.code), "\(answer.json)")
         #expect(!answer.isPushed)
+    }
+
+    @Test func `an explanation does not claim that the changes that retention removed never happened`() async throws {
+        let commands = [
+            Self.register("mac"), Self.save("feed"), Self.register("pad", of: "_b"), Self.note("n1"),
+            Self.save("late", of: "_b"), Self.note("n2"),
+        ]
+        let pipeline = try Self.pipeline()
+        try await pipeline.run(Self.timed(commands), batchSizes: [], drains: true)
+        let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+        try logs.trim("changes", before: 4)
+        func answer(_ user: String, subscription: String? = nil, device: String? = nil) throws -> ExplainedAnswer {
+            try Self.answer(4, user: user, device: device, subscription: subscription, inLogs: logs.path)
+        }
+        for pushed in [try answer("_a"), try answer("_a", subscription: "feed"), try answer("_a", device: "mac")] {
+            #expect(pushed.isPushed, "\(pushed.json)")
+            #expect(!pushed.explanations.contains { $0.contains(.replayDiffers) }, "\(pushed.json)")
+        }
+        let unknown = try answer("_a", subscription: "x")
+        #expect(unknown.reason.text == "_a saved a subscription \"x\" before the first change in the log, or never")
+        let late = try answer("_b", subscription: "late")
+        #expect(late.reason.code == .subscriptionSavedLater)
+        #expect(late.reason.text.hasSuffix("unless it was saved before the first change in the log"))
+        #expect(throws: ToolFailure.self) { try answer("_c") }
     }
 
     @Test func `an unknown change and an unknown or ambiguous name are rejected, and a similar name is suggested`()

@@ -28,7 +28,7 @@ package struct AskedSubject {
     ) throws -> ResolvedSubject {
         let log = logs.log(of: logs.stages[0])
         let devices = try DeviceHistory.all(in: log, user: user, device: device, finder)
-        if let device, devices.isEmpty {
+        if let device, devices.isEmpty, try !mayPrecede(logs, finder) {
             throw try unknown("device", device, of: user, \.devices, log, finder)
         }
         let subscriptions =
@@ -36,17 +36,29 @@ package struct AskedSubject {
             ? []
             : SubscriptionHistory.all(
                 in: log, through: .max, user: user, subscriptionID: subscriptionID, finder)
-        if let subscriptionID, subscriptions.isEmpty {
+        if let subscriptionID, subscriptions.isEmpty, try !mayPrecede(logs, finder) {
             throw try unknown("subscription", subscriptionID, of: user, \.subscriptions, log, finder)
         }
         let user = try self.user ?? oneUser(devices, subscriptions, change)
-        if devices.isEmpty, subscriptions.isEmpty {
+        if devices.isEmpty, subscriptions.isEmpty, try !mayPrecede(logs, finder) {
             throw try unknown(Member.user.description, user, of: nil, \.users, log, finder)
         }
         let all = try device == nil ? DeviceHistory.all(in: log, user: user, device: nil, finder) : devices
         return ResolvedSubject(
             user: user, device: device, subscriptionID: subscriptionID, devices: all.filter { $0.key.user.user == user }
         )
+    }
+
+    /// Whether the user's registrations and subscriptions may be older than the first change in the log. A match for
+    /// the user shows that the user had a subscription.
+    private func mayPrecede(_ logs: RecordedLogs, _ finder: any EventFinder) throws -> Bool {
+        guard let user, try logs.lacksFirstChanges(), let matches = logs.existingLog(.matches) else { return false }
+        var isMatched = false
+        try finder.events(in: matches, from: 1, through: .max, naming: [.receiver(user)]) { event in
+            isMatched = event.json[.user]?.equals(user.string) ?? false
+            return !isMatched
+        }
+        return isMatched
     }
 
     private func oneUser(

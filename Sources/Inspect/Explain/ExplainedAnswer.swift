@@ -39,15 +39,17 @@ package struct ExplainedAnswer {
             ? logs.stage(writing: .matches).flatMap {
                 try DeadLetterReasons.all(of: [change.sequence], $0, logs)[change.sequence]
             } : nil
+        let isTrimmed = try logs.lacksFirstChanges()
         // The explanations of a fresh match stage, made by today's rules: this build with the current settings. If the
         // stage crashed on this change, it would crash again here.
         let rules =
             try letter?.isOfCrash == true
             ? []
             : MatchReason(
-                change: change, logs: logs, finder: finder, user: subject.user, subscriptionID: subject.subscriptionID
+                change: change, logs: logs, finder: finder, user: subject.user, subscriptionID: subject.subscriptionID,
+                isTrimmed: isTrimmed
             ).explanations()
-        let joined = ExplainedAnswer.join(rules, flows, isPending, logs)
+        let joined = ExplainedAnswer.join(rules, flows, isPending, logs, isTrimmed)
         explanations = joined
         if let letter {
             explanations.insert(letter, at: 0)
@@ -75,16 +77,20 @@ extension ExplainedAnswer {
     ///
     /// - Parameter rules: The explanations of the fresh match stage.
     private static func join(
-        _ rules: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool, _ logs: RecordedLogs
+        _ rules: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool, _ logs: RecordedLogs,
+        _ isTrimmed: Bool
     ) -> [Explanation] {
         var rest = Dictionary(flows.map { ($0.identity, $0) }) { first, _ in first }
         let joined = rules.map { explanation in
             guard let flow = rest.removeValue(forKey: explanation.identity) else {
                 return isPending ? explanation : expected(explanation, logs)
             }
-            return adding(flow, to: explanation, logs)
+            return adding(flow, to: explanation, logs, isTrimmed)
         }
-        return joined + flows.filter { rest[$0.identity] != nil }.map { adding($0, to: unexpected($0, logs), logs) }
+        return joined
+            + flows.filter { rest[$0.identity] != nil }.map { flow in
+                adding(flow, to: unexpected(flow, isSaveGone: isTrimmed, logs), logs, isTrimmed)
+            }
     }
 
     /// Notes a match that today's rules expect and the log does not contain.
@@ -96,22 +102,30 @@ extension ExplainedAnswer {
         return differing
     }
 
-    private static func unexpected(_ flow: RecordedFlow, _ logs: RecordedLogs) -> Explanation {
-        logs.difference(
-            .matches,
-            "the log contains a match for \"\(flow.subscriptionID)\" of \(flow.user), but it does not match by today's rules",
-            [
-                .init(Member.subscriptionID.description, flow.subscriptionID.string),
-                .init(Member.match.description, flow.match.sequence),
-            ])
+    /// Explains a match that today's rules do not give, or that they cannot give because its subscription's save is
+    /// gone.
+    private static func unexpected(
+        _ flow: RecordedFlow, isSaveGone: Bool, _ logs: RecordedLogs
+    ) -> Explanation {
+        let match = "the log contains a match for \"\(flow.subscriptionID)\" of \(flow.user)"
+        let details: [Explanation.Detail] = [
+            .init(Member.subscriptionID.description, flow.subscriptionID.string),
+            .init(Member.match.description, flow.match.sequence),
+        ]
+        if isSaveGone {
+            return Explanation(
+                .matches, .subscriptionMatched, "\(match), which was saved before the first change in the log", details)
+        }
+        return logs.difference(.matches, "\(match), but it does not match by today's rules", details)
     }
 
     private static func adding(
-        _ flow: RecordedFlow, to explanation: Explanation, _ logs: RecordedLogs
+        _ flow: RecordedFlow, to explanation: Explanation, _ logs: RecordedLogs, _ isTrimmed: Bool
     ) -> Explanation {
         var joined = explanation
         if explanation.code != .subscriptionMatched, explanation.code != .replayDiffers {
-            joined.parts.append(unexpected(flow, logs))
+            let isSaveGone = isTrimmed && [.subscriptionNone, .subscriptionSavedLater].contains(explanation.code)
+            joined.parts.append(unexpected(flow, isSaveGone: isSaveGone, logs))
         }
         joined.parts += flow.steps + [flow.end].compactMap { $0 }
         return joined
@@ -209,7 +223,7 @@ extension ExplainedAnswer {
         if let end = flows.compactMap(\.end).first { return Device(name: name, isPushed: false, reason: end) }
         let none = Explanation(
             .outcomes, .deviceNone,
-            "\(subject.user) had no device \(name) in the container and environment of the change")
+            "the log contains no device \(name) of \(subject.user) in the container and environment of the change")
         return Device(name: name, isPushed: false, reason: absence ?? none)
     }
 

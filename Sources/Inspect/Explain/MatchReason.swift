@@ -11,6 +11,8 @@ struct MatchReason {
     let finder: any EventFinder
     let user: ExactText
     let subscriptionID: ExactText?
+    /// Whether the first changes are gone, which may have saved subscriptions.
+    let isTrimmed: Bool
 
     /// One explanation for each subscription that the user ever had, or only for `subscriptionID`. Never empty.
     func explanations() throws -> [Explanation] {
@@ -38,9 +40,11 @@ struct MatchReason {
     }
 
     private var noSubscription: Explanation {
-        Explanation(
-            .matches, .subscriptionNone,
-            subscriptionID.map { "\(user) never had a subscription \"\($0)\"" } ?? "\(user) never had a subscription")
+        let what = subscriptionID.map { "a subscription \"\($0)\"" } ?? "a subscription"
+        let text =
+            isTrimmed
+            ? "\(user) saved \(what) before the first change in the log, or never" : "\(user) never had \(what)"
+        return Explanation(.matches, .subscriptionNone, text)
     }
 
     /// Feeds the subscriptions to a fresh match stage, and asks it to explain the change.
@@ -90,11 +94,13 @@ extension MatchReason {
     }
 
     private func savedLater(_ name: String, _ history: SubscriptionHistory) -> Explanation {
-        let first = history.entries.first { $0.isSave }?.event.sequence ?? 0
-        return first == 0
-            ? explanation(.subscriptionNone, "\(name) was never saved", history.identity, change.sequence)
-            : explanation(
-                .subscriptionSavedLater, "\(name) was first saved at change \(first)", history.identity, first)
+        guard let first = history.entries.first(where: \.isSave)?.event.sequence else {
+            let text = isTrimmed ? "was saved before the first change in the log, or never" : "was never saved"
+            return explanation(.subscriptionNone, "\(name) \(text)", history.identity, change.sequence)
+        }
+        let limit = isTrimmed ? ", unless it was saved before the first change in the log" : ""
+        return explanation(
+            .subscriptionSavedLater, "\(name) was first saved at change \(first)\(limit)", history.identity, first)
     }
 
     /// - Parameter obstacle: Why match checked no subscription at all. Nil if match checked the other subscriptions.

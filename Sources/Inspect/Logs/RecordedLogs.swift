@@ -47,6 +47,10 @@ package struct RecordedLogs {
         LogPlace.isLog(log(of: stage)) ? log(of: stage) : nil
     }
 
+    /// Whether the first changes are gone. Then the log of changes may lack registrations and subscriptions that were in
+    /// force.
+    func lacksFirstChanges() throws -> Bool { try EventLogs.summary(directory: log(of: stages[0])).firstSequence > 1 }
+
     func stage(writing log: LogKind) -> PipelineStage? { stages.first { $0.writes == log } }
 
     /// The stages between the source and the stage that writes a log, if they are programs or write none of Belfry's

@@ -83,7 +83,7 @@ extension ExplanationCode {
             "A stage on the way did not pass on an event that the change led to, or the registration of the device."
         case .subscriptionMatched: "The subscription watched the change."
         case .subscriptionNotMatched: "The subscription did not watch the change; its parts say which check failed."
-        case .subscriptionNone: "There was no such subscription when the change came, and it was never saved."
+        case .subscriptionNone: "The log contains no save of such a subscription."
         case .subscriptionSavedLater: "The subscription was first saved after the change."
         case .subscriptionDeleted: "The subscription had been deleted before the change."
         case .subscriptionReplaced: "The subscription was saved again before the change; its last version counted."
