@@ -113,7 +113,7 @@ struct RedriveCommand: AsyncParsableCommand {
         let doorPlan = try door == nil ? sourcePlan() : nil
         let sending = RedriveSending(
             plan: doorPlan, door: door ?? doorPlan?.door ?? "", silenceMax: timeout.duration,
-            letters: plan.selected.map(\.letter), commands: commands)
+            letters: plan.selected.map(\.letter), commands: commands, continuation: plan.continuation)
         return try await SocketThread.run(name: "redrive") { try sending.run() }
     }
 

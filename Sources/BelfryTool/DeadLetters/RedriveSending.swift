@@ -11,6 +11,8 @@ struct RedriveSending: Sendable {
     let silenceMax: Duration
     let letters: [DeadLetter]
     let commands: RedriveCommands
+    /// See ``RedrivePlan/continuation``.
+    let continuation: String
 
     /// - Throws: ``ToolFailure`` if sending fails. The message contains the number of letters redriven before.
     func run() throws -> RedriveTotals {
@@ -24,8 +26,8 @@ struct RedriveSending: Sendable {
             guard let failure = ToolFailure(explaining: error) else { throw error }
             throw ToolFailure(
                 failure.status,
-                "\(failure.message)\n\(run.totals.accepted.of("letter")) redriven before that; run the same command again to "
-                    + "send the others")
+                "\(failure.message)\n\(run.totals.accepted.of("letter")) redriven before that; to send the others: "
+                    + continuation)
         }
         run.countLostAnswers()
         return run.totals

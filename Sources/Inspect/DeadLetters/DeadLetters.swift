@@ -9,6 +9,8 @@ package struct DeadLetters {
     private(set) var letters: [RedriveCandidate] = []
     /// Whether some letters were left out because there are too many.
     let isCut: Bool
+    /// See ``RedriveEligibility/includesRedriven``.
+    let includesRedriven: Bool
 
     /// - Throws: ``ToolFailure`` if the filter names an unknown stage or code. Also throws if a log cannot be read, or
     ///   if the setting `transports` of a deliver stage is invalid.
@@ -29,7 +31,7 @@ package struct DeadLetters {
         }
         var found = try DeadLetterReader(logs: logs).read(where: isWanted) { progress.add($0) }
         try filter.checkCodes(codes)
-        (self.logs, isCut) = (logs, found.isCut)
+        (self.logs, isCut, includesRedriven) = (logs, found.isCut, eligibility.includesRedriven)
         guard !found.letters.isEmpty else { return }
         let commands = try CommandHistory(found.letters, in: changes) { progress.add($0) }
         var letters = found.letters

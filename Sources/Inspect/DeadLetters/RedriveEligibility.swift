@@ -60,6 +60,9 @@ package struct RedriveEligibility {
 
     package init(now: Instant, included: Set<Obsolescence> = []) { (self.now, self.included) = (now, included) }
 
+    /// Whether a letter stays redrivable after it was redriven.
+    var includesRedriven: Bool { !excludes(.redriven) }
+
     func candidates(_ letters: [DeadLetter], _ outcomes: inout [String: OutcomeHistory]) -> [RedriveCandidate] {
         var newest: [CommandSubject: EventPlace] = [:]
         var candidates = letters.map { RedriveCandidate(letter: $0, verdict: .redrivable) }

@@ -14,6 +14,13 @@ package struct RedrivePlan {
         (selected, redrivableCount) = (Array(redrivable.prefix(limit)), redrivable.count)
     }
 
+    /// How to redrive the letters that were not sent.
+    package var continuation: String {
+        found.includesRedriven
+            ? "the same command would send the same letters again, so select the others with filters"
+            : "run the same command again"
+    }
+
     /// The pushes that one app gets through one transport.
     struct App {
         let container, environment, topic, transport: String

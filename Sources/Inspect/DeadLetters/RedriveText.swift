@@ -77,7 +77,7 @@ package struct RedriveText {
         let left = plan.redrivableCount - plan.selected.count
         return [
             "\(sent.accepted.of("letter")) redriven, \(sent.refused.grouped) refused"
-                + (left > 0 ? "; \(left.grouped) more can be redriven: run the same command again" : "")
+                + (left > 0 ? "; \(left.grouped) more can be redriven: \(plan.continuation)" : "")
         ]
             + sent.refusals.prefix(Self.linesMax).map { "  \($0.letter): \($0.reason.withoutControls)" }
     }

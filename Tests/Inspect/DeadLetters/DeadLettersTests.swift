@@ -323,6 +323,21 @@ import Time
         #expect(plan.obsolete == [.unregistered: 1])
     }
 
+    @Test(arguments: [([], "run the same command again"), ([Obsolescence.redriven], "select the others with filters")])
+    func `the same command sends the letters beyond the limit, unless it sends redriven letters again`(
+        included: [Obsolescence], advice: String
+    ) throws {
+        let logs = try DeadLetterLogs()
+        for device in ["mac", "pad"] { logs.register(device, token: device) }
+        let push = logs.push()
+        for device in ["mac", "pad"] { logs.outcome("failed", push, device) }
+        try logs.write()
+        var text = RedriveText(plan: RedrivePlan(try logs.find(including: Set(included)), limit: 1)) { _ in nil }
+        text.sent = RedriveTotals()
+        #expect(text.verdict.count == 1 && text.verdict[0].contains("; 1 more can be redriven: "))
+        #expect(text.verdict[0].hasSuffix(advice), "\(text.verdict)")
+    }
+
     @Test func `a device that is gone or has changed makes a letter obsolete`() throws {
         let logs = try DeadLetterLogs()
         for (number, device) in ["gone", "retired", "back", "robbed", "anew", "same"].enumerated() {
