@@ -1,3 +1,4 @@
+import EventLog
 import JSON
 import PipelineKit
 import StageTool
@@ -87,7 +88,14 @@ struct DeadLetterRange {
         switch point {
         case .time(let time): return End(point: point, time: time)
         case .sequence(let sequence):
-            return End(point: point, time: try LogScan.event(sequence, in: changes)?.now ?? .distantFuture)
+            return End(point: point, time: try time(of: sequence, in: changes))
+        }
+    }
+
+    /// The epoch for a change that was removed: it is older than all others.
+    private static func time(of sequence: UInt64, in changes: String) throws -> Instant {
+        do { return try LogScan.event(sequence, in: changes)?.now ?? .distantFuture } catch EventLogError.gone {
+            return .epoch
         }
     }
 

@@ -25,14 +25,19 @@ final class DeadLetterLogs {
         return events[log]?.count ?? 0
     }
 
-    func write() throws {
+    func write(segmentBytesMax: Int = 128 << 20) throws {
         let upstream = [
             "outcomes": "pushes", "matches.dead-letters": "changes", "outcomes.dead-letters": "pushes",
             "pushes.dead-letters": "notifications",
         ]
         for log in RecordedLogs.standardNames where events[log] == nil { events[log] = [] }
-        for (log, events) in events { try logs.write(log, events, from: upstream[log]) }
+        for (log, events) in events {
+            try logs.write(log, events, from: upstream[log], segmentBytesMax: segmentBytesMax)
+        }
     }
+
+    /// Removes the segments with only changes before `sequence`, as retention does.
+    func trimChanges(before sequence: UInt64) throws { try logs.trim("changes", before: sequence) }
 
     func find(
         _ arguments: [String] = [], now: Int = 3_600, including included: Set<Obsolescence> = []

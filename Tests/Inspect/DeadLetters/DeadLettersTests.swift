@@ -83,7 +83,7 @@ import Time
         logs.outcome(
             "failed", logs.push(to: "_bob", change: 4, container: "iCloud.Other"), "pad", of: "_bob", change: 4)
         logs.addDeadLetter(of: DeadLetterLogs.save("odd"), at: 5)
-        try logs.write()
+        try logs.write(segmentBytesMax: 1)
         return logs
     }
 
@@ -116,11 +116,19 @@ import Time
         (["--from", "-6s"], ["o2", "o3"]),
     ])
     func `a filter selects the dead letters that match it`(arguments: [String], expected: [String]) throws {
-        let names = ["matches.dead-letters": "m", "outcomes": "o"]
-        let found = try Self.fourLetters().find(arguments).letters.map {
-            "\(names[$0.letter.place.log] ?? "?")\($0.letter.place.sequence)"
-        }
-        #expect(found == expected)
+        #expect(try Self.names(Self.fourLetters().find(arguments)) == expected)
+    }
+
+    private static func names(_ found: DeadLetters) -> [String] {
+        let logs = ["matches.dead-letters": "m", "outcomes": "o"]
+        return found.letters.map { "\(logs[$0.letter.place.log] ?? "?")\($0.letter.place.sequence)" }
+    }
+
+    @Test(arguments: [("--from", ["m1", "o3"]), ("--until", ["o1", "o2"])])
+    func `a limit may be a change that retention removed`(option: String, expected: [String]) throws {
+        let logs = try Self.fourLetters()
+        try logs.trimChanges(before: 4)
+        #expect(try Self.names(logs.find([option, "2"])) == expected)
     }
 
     // MARK: Obsolete letters

@@ -44,10 +44,11 @@ final class TracedLogs {
     ///   - cursors: The cursors of the first batches of this call. The cursor of a later batch is the number of its
     ///     event in `events`, counted from 1.
     @discardableResult
-    func write(_ log: String, _ events: [String], from: String? = nil, cursors: [UInt64] = []) throws -> TracedLogs {
-        let writer = try EventLogWriter(
-            EventLogOptions(
-                directory: path, name: log, identity: LogIdentity(seed: "test", name: log), sync: .never))
+    func write(
+        _ log: String, _ events: [String], from: String? = nil, cursors: [UInt64] = [],
+        segmentBytesMax: Int = 128 << 20
+    ) throws -> TracedLogs {
+        let writer = try writer(log, segmentBytesMax: segmentBytesMax)
         for (number, event) in events.enumerated() {
             let position = number < cursors.count ? cursors[number] : UInt64(number + 1)
             let now = max(writer.lastNow, Instant(microseconds: 1_767_225_600_000_000)).advanced(by: .seconds(1))
@@ -58,6 +59,20 @@ final class TracedLogs {
         }
         try writer.close()
         return self
+    }
+
+    /// Removes the segments with only events before `sequence`, as retention does.
+    func trim(_ log: String, before sequence: UInt64) throws {
+        let writer = try writer(log)
+        try writer.trim(before: sequence)
+        try writer.close()
+    }
+
+    private func writer(_ log: String, segmentBytesMax: Int = 128 << 20) throws -> EventLogWriter {
+        try EventLogWriter(
+            EventLogOptions(
+                directory: path, name: log, identity: LogIdentity(seed: "test", name: log),
+                segmentBytesMax: segmentBytesMax, sync: .never))
     }
 
     func opened(usesIndexFiles: Bool = true, place: String? = nil) throws -> TraceLogs {
