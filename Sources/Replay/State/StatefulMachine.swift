@@ -100,7 +100,8 @@ struct SnapshotSearch: Sendable {
         return .beginning
     }
 
-    /// - Returns: Nil unless every machine could be restored.
+    /// - Returns: Nil unless every machine could be restored. Then the machines before the first one that could not be
+    ///   restored have the snapshot's state, and the others keep theirs.
     func restore(
         _ machines: [any StageMachine], _ header: SnapshotHeader, problem: (String) -> Void
     ) throws -> StageStart? {

@@ -15,6 +15,9 @@ struct LockstepStart {
     /// Nil for a stage that takes no snapshots.
     let search: SnapshotSearch?
 
+    /// The variant is first: it may be a program that refuses a snapshot, and then the baseline keeps its state.
+    private var machines: [any StageMachine] { [variant, baseline] }
+
     /// The start of the first stage that is compared.
     func first() throws -> StageStart {
         recorded.isTrimmed ? try oldest(from: 0) : .beginning
@@ -27,7 +30,7 @@ struct LockstepStart {
         if last == 0, !recorded.isTrimmed { return .beginning }
         let headers = try search?.headers { recorded.covers($0) && $0.position <= last } ?? []
         for header in headers.reversed() {
-            if let start = try search?.restore([baseline, variant], header, problem: { _ in }) {
+            if let start = try search?.restore(machines, header, problem: { _ in }) {
                 return try approach(from: start, to: last)
             }
         }
@@ -36,7 +39,7 @@ struct LockstepStart {
 
     private func oldest(from position: UInt64) throws -> StageStart {
         if let search {
-            return try search.restoreOldest([baseline, variant], of: recorded, from: position, problem: { _ in })
+            return try search.restoreOldest(machines, of: recorded, from: position, problem: { _ in })
         }
         try recorded.checkBeginning()
         return .beginning
@@ -45,7 +48,7 @@ struct LockstepStart {
     /// Feeds both machines the recorded input up to `last`.
     private func approach(from start: StageStart, to last: UInt64) throws -> StageStart {
         var reached = start
-        for machine in [variant, baseline] {
+        for machine in machines {
             var approach = try StageApproach(recorded, machine, start: start)
             try approach.run(to: .input(last))
             (reached.cursor, reached.sequence) = (last, approach.sequence)
