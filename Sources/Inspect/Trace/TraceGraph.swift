@@ -116,10 +116,10 @@ extension TraceGraph {
 }
 
 extension TraceLogs {
-    /// Whether the plugin that writes the log `name` has processed an event. False if one of Belfry's own stages writes
-    /// this log, because such a stage may hold events back.
+    /// Whether the plugin that writes the log `name` has read an event and written its effects. False if one of Belfry's
+    /// own stages writes this log, because such a stage may hold events back. False for an event of this log itself.
     fileprivate func hasPluginProcessed(_ event: TraceEvent, for name: String?) throws -> Bool {
-        guard let log = name.flatMap(log(named:)), log.role == .other else { return false }
+        guard let log = name.flatMap(log(named:)), log.role == .other, log.upstream == event.log else { return false }
         var isPassed = false
         _ = try LogScan.events(in: log.directory, from: event.now, containing: []) { _ in
         } isEnough: { header in

@@ -177,4 +177,22 @@ import Testing
         #expect(tree.contains("      └─ notifications:1  "))
         #expect(try logs.tree("a", place: file).hasSuffix("   └─ not passed on by filter"))
     }
+
+    @Test func `a notification that a plugin holds back is not traced as dropped`() throws {
+        let logs = try TracedLogs().write("changes", [TestEvents.change("a"), TestEvents.change("b")])
+            .write("matches", [TestEvents.match(1, "_a", "s"), TestEvents.match(2, "_a", "s")], from: "changes")
+            .write(
+                "merge", [TestEvents.coalesced(match: 1, change: 1, by: 2, change: 2, "_a", "s")], from: "matches",
+                cursors: [2])
+        let file = try logs.folder.write(
+            """
+            pipeline: merged
+            data: .
+            stages:
+              ingest: {}
+              match: { from: ingest }
+              merge: { from: match, command: [merge] }
+            """, to: "pipeline.yaml")
+        #expect(try logs.tree("a", place: file).hasSuffix("└─ nothing in merge yet"))
+    }
 }
