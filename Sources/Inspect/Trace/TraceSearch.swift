@@ -88,7 +88,8 @@ package struct TraceSearch {
             (.device, "no device with this name", [.making(.outcomes), .source]),
         ]
         return searched.filter { kinds.contains($0.0) }.map { _, text, roles in
-            "\(text) in \(roles.flatMap(logs.logs(as:)).map(\.name).joined(separator: " or "))"
+            let names = roles.flatMap(logs.logs(as:)).map(\.name)
+            return text + (names.isEmpty ? ": there is no log for it yet" : " in \(names.joined(separator: " or "))")
         }
     }
 }

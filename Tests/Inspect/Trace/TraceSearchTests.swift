@@ -102,6 +102,15 @@ import Testing
         #expect(tried(try logs().finding("nobody", as: .change))[0].contains("not a position"))
     }
 
+    @Test func `the report about an ID that is not found says which logs do not exist yet`() throws {
+        let logs = try TracedLogs().write("changes", [TestEvents.change("a")])
+        #expect(tried(try logs.finding("nobody", as: .record)) == ["no record with this name in changes"])
+        #expect(
+            tried(try logs.finding("nobody", as: .apnsID)) == [
+                "no outcome with this apns-id: there is no log for it yet"
+            ])
+    }
+
     @Test func `a folder that contains no logs of a known pipeline is an error`() throws {
         let logs = try TracedLogs()
         #expect(throws: ToolFailure.self) { try logs.opened() }
