@@ -213,7 +213,8 @@ package struct PipelineReplay: Sendable {
     /// as their input, so it is not read a second time.
     private func recall(_ stage: RecordedStage, _ progress: StageProgress) throws {
         guard self.progress.count == 1 else {
-            return progress.add(events: Int(stage.log.lastSequence), bytes: Int(stage.log.bytes))
+            return progress.add(
+                events: Int(stage.log.lastSequence + 1 - stage.log.firstSequence), bytes: Int(stage.log.bytes))
         }
         let machine = try MachineFactory(registry: factory.registry).machine(
             stage.stage, context: stage.context, answers: AcceptedAnswers())

@@ -60,6 +60,8 @@ struct TrimmedLogTests {
         let results = try await replay.run()
         #expect(results.compactMap(\.difference).isEmpty)
         #expect(results.count == 5 && results.allSatisfy { $0.events > 0 })
+        let changes = try EventLogs.summary(directory: pipeline.folderOfLogs + "/changes")
+        #expect(results.first?.events == changes.lastSequence + 1 - changes.firstSequence)
         #expect(Set(notices.all.map { $0.prefix { $0 != ":" } }) == ["match", "coalesce", "payload", "deliver"])
         #expect(notices.all.allSatisfy { $0.hasSuffix(", because older events are gone") })
 
