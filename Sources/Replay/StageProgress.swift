@@ -4,7 +4,7 @@ import Synchronization
 /// counters. They may also cancel the replay of a stage, but not a what-if.
 package final class StageProgress: Sendable {
     package let stage: String
-    /// The size of the stage's input and of its own log; for a what-if, the size of the source's log.
+    /// The size of the stage's input and of its own log; for a what-if, the size of the logs that it reads as input.
     package let bytesTotal: UInt64
     private let eventCount = Atomic<UInt64>(0)
     private let byteCount = Atomic<UInt64>(0)

@@ -21,7 +21,7 @@ package struct WhatIf: Sendable {
     private let change: WhatIfChange
     /// The reason why the commands change nothing; nil if they can change something, or if there are no commands.
     private let reasonForNoEffect: String?
-    package let progress: StageProgress
+    package private(set) var progress = StageProgress(stage: "whatif", bytesTotal: 0)
     /// Called for each stage that begins with a snapshot because its first events are gone, and for commands that
     /// change nothing.
     package var notice: @Sendable (String) -> Void = { _ in }
@@ -50,8 +50,8 @@ package struct WhatIf: Sendable {
                 try InsertedCommands(change.commands, of: source, MachineFactory(registry: registry))
                     .reasonForNoEffect(through: source.log.lastNow)
             }
-        progress = StageProgress(
-            stage: "whatif", bytesTotal: recorded.stages.first.map { $0.log.bytes } ?? 0)
+        let bytesTotal = roots.reduce(0) { $0 + ($1.upstream?.bytes ?? 0) }
+        progress = StageProgress(stage: progress.stage, bytesTotal: bytesTotal)
     }
 
     package func run() throws -> WhatIfReport {

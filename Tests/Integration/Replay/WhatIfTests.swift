@@ -31,6 +31,17 @@ import Testing
         #expect(report.pushes > 10)
     }
 
+    @Test func `the progress of whatif is measured against the input of the first changed stage`() throws {
+        let file = try PipelineFile.load(path: Self.fixtures + "/v1/live/live.yaml", registry: .builtIns)
+        let recorded = try RecordedPipeline(file, logs: Self.fixtures + "/v1/live/logs")
+        var change = WhatIfChange(file)
+        #expect(try WhatIf(recorded, change, registry: .builtIns).progress.bytesTotal == recorded.stages[0].log.bytes)
+        change.programs = ["payload": ["/bin/false"]]
+        #expect(
+            try WhatIf(recorded, change, registry: .builtIns).progress.bytesTotal
+                == recorded.stage("payload")?.upstream?.bytes)
+    }
+
     @Test func `whatif without a change finds no difference in the logs of random commands`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(Self.file())
