@@ -38,7 +38,7 @@ struct RecordedOutcome {
         switch code {
         case .accepted: return (.transportAccepted, "transport \(transport) accepted the push to \(name)")
         case .failed: return (.transportFailed, "transport \(transport) failed for \(name)\(answer(json))")
-        case .unregistered where json[.answer]?.equals("none") ?? false:
+        case .unregistered where json[.answer]?.equals("none") ?? false || isWithdrawal(json):
             let text = "\(name) was unregistered, or registered for another app, while the push waited"
             return (.deviceUnregistered, text)
         case .unregistered: return (.transportUnregistered, "\(name) is no longer registered\(answer(json))")
@@ -53,6 +53,11 @@ struct RecordedOutcome {
         case .noDevice:
             return (.deviceNone, json[.redriveOf] == nil ? "the user had no device" : "the device was gone")
         }
+    }
+
+    /// Whether deliver withdrew the push before it reached the transport.
+    private static func isWithdrawal(_ json: JSONValue) -> Bool {
+        (json.natural(.tries) ?? json.natural(.attempts)) == 0 && json[.since] == nil
     }
 
     private static func attempt(_ outcome: String, _ json: JSONValue) -> (ExplanationCode, String) {

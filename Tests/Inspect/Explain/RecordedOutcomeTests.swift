@@ -20,6 +20,13 @@ struct RecordedOutcomeTests {
     @Test func `an explanation distinguishes a device that was unregistered from a token that is invalid`() throws {
         #expect(try outcome("unregistered").explanation.code == .transportUnregistered)
         #expect(try outcome("unregistered", #","answer":"none""#).explanation.code == .deviceUnregistered)
+        for attempts in [#""attempts":0"#, #""attempts":2,"tries":0"#] {
+            let withdrawn = try outcome("unregistered", #","reason":"the device was unregistered",\#(attempts)"#)
+            #expect(withdrawn.explanation.code == .deviceUnregistered)
+        }
+        for answered in [#""attempts":1"#, #""attempts":0,"since":"2026-01-01T00:00:00Z""#] {
+            #expect(try outcome("unregistered", ",\(answered)").explanation.code == .transportUnregistered)
+        }
     }
 
     @Test func `an attempt has an explanation and is not final`() throws {
