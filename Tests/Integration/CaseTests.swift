@@ -5,6 +5,7 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 import Replay
+import StageTool
 import TestSupport
 import Testing
 import Time
@@ -21,9 +22,11 @@ import Time
         return pipeline
     }
 
-    private static func export(_ pipeline: VirtualPipeline) throws -> CaseExport {
+    private static func export(_ pipeline: VirtualPipeline) throws -> CaseExport { try export(pipeline.folderOfLogs) }
+
+    private static func export(_ folder: String) throws -> CaseExport {
         CaseExport(
-            logs: try RecordedLogs(file: PipelineFile.fiveStages(), folder: pipeline.folderOfLogs), finder: LogScan(),
+            logs: try RecordedLogs(file: PipelineFile.fiveStages(), folder: folder), finder: LogScan(),
             seed: PipelineRun.standardSeed)
     }
 
@@ -109,6 +112,32 @@ import Time
         try #require(try pipeline.events(of: "outcomes").count == 2)
         let made = try Self.export(pipeline).make(.notPushed(change: 5, user: "_margarethe", device: "gadget"))
         #expect(made.inputCount > 3)
+    }
+
+    @Test func `without the inputs and outcomes that retention removed, nothing is exported`() async throws {
+        let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+        let pipeline = try await Self.run(
+            [
+                #"{"type":"device.register","time":"2026-01-01T00:00:00Z",\#(place),"user":"_margarethe","device":"gadget","#
+                    + #""transport":"apns","token":"token","topic":"com.example.Notes"}"#,
+                #"{"type":"subscription.save","time":"2026-01-01T00:00:01Z",\#(place),"database":"public","#
+                    + #""user":"_margarethe","subscription":{"subscriptionID":"s","subscriptionType":"query","#
+                    + #""firesOn":["create"],"query":{"recordType":"Note","predicate":"TRUEPREDICATE"},"#
+                    + #""notificationInfo":{"alertBody":"Something happened"}}}"#,
+            ]
+                + ["airship", "balloon"].enumerated().map { number, name in
+                    #"{"type":"record.save","time":"2026-01-01T00:0\#(number + 1):00Z",\#(place),"database":"public","#
+                        + #""record":{"recordName":"\#(name)","recordType":"Note"}}"#
+                })
+        try #require(try pipeline.events(of: "outcomes").count == 2)
+        let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
+        let export = try Self.export(logs.path)
+        try logs.trim("changes", before: 4)
+        let withoutInputs = #expect(throws: ToolFailure.self) { try export.make(.outcome(1)) }
+        #expect(withoutInputs?.status == .no && withoutInputs?.message.contains("older inputs are needed") == true)
+        try logs.trim("outcomes", before: 2)
+        let withoutOutcome = #expect(throws: ToolFailure.self) { try export.make(.outcome(1)) }
+        #expect(withoutOutcome?.status == .noInput)
     }
 
     @Test func `a case with replaced texts still matches a text search and a system field`() async throws {

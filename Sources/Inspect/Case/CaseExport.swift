@@ -38,8 +38,7 @@ package struct CaseExport {
     /// - Throws: ``ToolFailure`` with 1 if the inputs no longer lead to the recorded result, or only without
     ///   pseudonyms, with 66 if there is no such outcome, push or change, with 64 if the outcome belongs to a redrive
     ///   or the change is not a change of a record, with 65 if the outcome or its push lacks a member, with 78 if a
-    ///   stage is a plugin program. `EventLogError` if a log cannot be read, or if retention removed an event that is
-    ///   needed.
+    ///   stage is a plugin program. `EventLogError` if a log cannot be read.
     package func make(_ target: CaseTarget) throws -> Case {
         var notes: [String] = []
         let start =

@@ -92,11 +92,10 @@ struct DeadLetterRange {
         }
     }
 
-    /// The epoch for a change that was removed: it is older than all others.
+    /// The epoch for a change that was removed, because it is older than the others.
     private static func time(of sequence: UInt64, in changes: String) throws -> Instant {
-        do { return try LogScan.event(sequence, in: changes)?.now ?? .distantFuture } catch EventLogError.gone {
-            return .epoch
-        }
+        if let event = try LogScan.event(sequence, in: changes) { return event.now }
+        return try sequence < EventLogs.summary(directory: changes).firstSequence ? .epoch : .distantFuture
     }
 
     func contains(_ letter: DeadLetter) -> Bool {

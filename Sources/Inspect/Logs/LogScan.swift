@@ -32,7 +32,7 @@ package struct LogScan: EventFinder {
     ) throws {
         guard first <= last else { return }
         let filter = LineFilter(names.flatMap(\.texts).map(RequiredValue.text))
-        try LogScan.batches(in: log, from: first > 1 ? .sequence(first) : .beginning) { batch in
+        try LogScan.batches(of: LogScan.reader(of: log, from: first)) { batch in
             guard batch.header.firstSequence <= last else { return false }
             return try LogScan.events(of: batch, filter) { event in
                 guard event.sequence >= first else { return true }
@@ -52,7 +52,7 @@ package struct LogScan: EventFinder {
     ) throws -> Bool {
         let filter = LineFilter(values)
         var wasEnough = false
-        try batches(in: log, from: .time(now)) { batch in
+        try batches(of: EventLogReader(directory: log, from: .time(now))) { batch in
             _ = try events(of: batch, filter) { event in
                 try body(event)
                 return true
@@ -63,7 +63,7 @@ package struct LogScan: EventFinder {
         return wasEnough
     }
 
-    /// Nil if the log does not contain the event.
+    /// Nil if the log does not contain the event yet, or any more.
     static func event(_ sequence: UInt64, in log: String) throws -> LoggedEvent? {
         var found: LoggedEvent?
         try LogScan().events(in: log, from: sequence, through: sequence, naming: []) { event in
@@ -73,10 +73,19 @@ package struct LogScan: EventFinder {
         return found
     }
 
+    /// If retention removed the event `first`, the reader begins with the oldest event.
+    private static func reader(of log: String, from first: UInt64) throws(EventLogError) -> EventLogReader {
+        guard first > 1 else { return try EventLogReader(directory: log, from: .beginning) }
+        do throws(EventLogError) {
+            return try EventLogReader(directory: log, from: .sequence(first))
+        } catch .gone {
+            return try EventLogReader(directory: log, from: .beginning)
+        }
+    }
+
     private static func batches(
-        in log: String, from start: EventLogReader.Start, _ body: (EventLogReader.Batch) throws -> Bool
+        of reader: EventLogReader, _ body: (EventLogReader.Batch) throws -> Bool
     ) throws {
-        let reader = try EventLogReader(directory: log, from: start)
         while let batch = try reader.next() {
             guard try body(batch) else { return }
         }
