@@ -332,6 +332,18 @@ import Testing
         #expect(throws: ToolFailure.self) { try answer("_c") }
     }
 
+    @Test func `a user with only a badge has no device or subscription, and is not suggested instead of itself`()
+        async throws
+    {
+        let pipeline = try await Self.run([
+            Self.register("mac"), Self.save("feed"),
+            #"{"type":"badge.set",\#(Self.place),"user":"_only_badge","badge":1}"#, Self.note("n1"),
+        ])
+        let failure = #expect(throws: ToolFailure.self) { try Self.answer(4, user: "_only_badge", in: pipeline) }
+        #expect(failure?.status == .noInput)
+        #expect(failure?.message == "the log contains no device or subscription of user _only_badge")
+    }
+
     @Test func `an unknown change and an unknown or ambiguous name are rejected, and a similar name is suggested`()
         async throws
     {

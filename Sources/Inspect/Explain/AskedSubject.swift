@@ -41,7 +41,7 @@ package struct AskedSubject {
         }
         let user = try self.user ?? oneUser(devices, subscriptions, change)
         if devices.isEmpty, subscriptions.isEmpty, try !mayPrecede(logs, finder) {
-            throw try unknown(Member.user.description, user, of: nil, \.users, log, finder)
+            throw try unknown("device or subscription of user", user, of: nil, \.users, log, finder)
         }
         let all = try device == nil ? DeviceHistory.all(in: log, user: user, device: nil, finder) : devices
         return ResolvedSubject(
@@ -80,7 +80,8 @@ package struct AskedSubject {
         _ log: String, _ finder: any EventFinder
     ) throws -> ToolFailure {
         let known = try KnownNames(in: log, user: user, finder)
-        let near = Spelling.suggestion(for: name.string, among: known[keyPath: names].sorted().map(\.string))
+        let others = known[keyPath: names].subtracting([name]).sorted().map(\.string)
+        let near = Spelling.suggestion(for: name.string, among: others)
         let owner = user.map { " of \($0)" } ?? ""
         return ToolFailure(.noInput, "the log contains no \(what) \(name)\(owner)\(near.map { "; \($0)" } ?? "")")
     }
