@@ -68,6 +68,8 @@ struct TextTests {
         ("self == 'x'", "predicate.unsupported", 5, "self CONTAINS"),
         ("self CONTAINS 7", "predicate.type", 14, "string"),
         ("distanceToLocation:fromLocation:(a,b) < 1", "predicate.type", 33, "location"),
+        ("distanceToLocation:fromLocation:(self, location(1, 2)) < 1", "predicate.type", 33, "field"),
+        ("distanceToLocation:fromLocation:(location(1, 2), self) < 1", "predicate.type", 33, "field"),
         ("distanceToLocation:fromLocation:(a, location(52.5, 13.4)) > 1", "predicate.unsupported", 58, "< or <="),
         ("NOT distanceToLocation:fromLocation:(a, location(1, 2)) < 1", "predicate.unsupported", 4, "NOT"),
         ("distanceToLocation:fromLocation:(a, location(91, 2)) < 1", "predicate.type", 44, "latitude"),

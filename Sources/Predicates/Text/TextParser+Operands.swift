@@ -197,7 +197,8 @@ extension TextParser {
         let other = try operand()
         try expect(sign: ")")
         switch (one, other) {
-        case (.subject(let subject), .location(let centre)), (.location(let centre), .subject(let subject)):
+        case (.subject(let subject), .location(let centre)) where subject != .allText,
+            (.location(let centre), .subject(let subject)) where subject != .allText:
             return .distance(subject, centre)
         default:
             throw wrongType(
