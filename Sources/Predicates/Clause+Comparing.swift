@@ -11,18 +11,36 @@ extension Clause {
     }
 
     /// Like ``holds(for:)``, for a field dictionary. Also compares the type, if the dictionary has one.
-    func holds(forField field: JSONValue) -> Bool { admits(field) && holds(for: FieldView(field: field)) }
+    func holds(forField field: JSONValue) -> Bool {
+        switch allowed(by: field) {
+        case .all: holds(for: FieldView(field: field))
+        case .some(let clause): clause.holds(for: FieldView(field: field))
+        case .none: false
+        }
+    }
 
-    /// Whether the field's `type` allows a comparison with the clause's values.
-    ///
+    /// The values with which a field's `type` allows a comparison.
+    enum AllowedValues {
+        case all
+        /// The clause has only the allowed values.
+        case some(Clause)
+        case none
+    }
+
     /// The type matters only for bytes and strings, because both are JSON strings. Without a type, and for an empty
     /// list, every comparison is allowed.
-    func admits(_ field: JSONValue) -> Bool {
-        guard let type = field["type"] else { return true }
+    func allowed(by field: JSONValue) -> AllowedValues {
+        guard let type = field["type"] else { return .all }
         let (isBytes, isText) = (type.isTypeOfBytes, type.equals("STRING") || type.equals("STRING_LIST"))
-        guard isBytes || isText else { return true }
+        guard isBytes || isText else { return .all }
         let (hasBytes, hasText) = (values.contains(where: \.isBytes), values.contains(where: \.isText))
-        return hasBytes == hasText || hasBytes == isBytes || field["value"].map { $0.isArray && $0.count == 0 } ?? false
+        if !hasBytes, !hasText { return .all }
+        if let value = field["value"], value.isArray, value.count == 0 { return .all }
+        guard hasBytes, hasText else { return hasBytes == isBytes ? .all : .none }
+        // No list has both bytes and strings.
+        guard comparator != .listContainsAll else { return .none }
+        let allowed = values.filter { isBytes ? !$0.isText : !$0.isBytes }
+        return .some(Clause(subject, comparator, allowed, foldsCase: foldsCase, isNegated: isNegated))
     }
 
     /// The result of the comparison before a negation; nil if the field cannot be compared with the values.

@@ -9,7 +9,11 @@ extension Clause {
     /// - Parameter field: The record's field dictionary; nil if the record does not have the field.
     package func verdict(on field: JSONValue?) -> Verdict {
         guard let field else { return .fieldMissing }
-        return admits(field) ? verdict(of: FieldView(field: field)) : .typeDiffers
+        return switch allowed(by: field) {
+        case .all: verdict(of: FieldView(field: field))
+        case .some(let clause): clause.verdict(of: FieldView(field: field))
+        case .none: .typeDiffers
+        }
     }
 
     fileprivate func verdict(of view: FieldView) -> Verdict {

@@ -13,6 +13,9 @@ struct BytesTests {
             ("a == 'AQID'", "STRING", true), ("a == 'AQID'", nil, true), ("a == 'AQID'", "BYTES", false),
             ("a != 'x'", "BYTES", false), ("a BEGINSWITH 'AQ'", "BYTES", false), ("a BEGINSWITH 'AQ'", "STRING", true),
             ("a IN {bytes('AQID'), bytes('AAAA')}", "BYTES", true), ("a IN {'AQID', 'x'}", "BYTES", false),
+            ("a IN {bytes('AQID'), 'x'}", "BYTES", true), ("a IN {bytes('AQID'), 'x'}", "STRING", false),
+            ("a IN {bytes('AAAA'), 'aqid'}", "BYTES", false), ("a IN {bytes('AAAA'), 'aqid'}", "STRING", true),
+            ("NOT a IN {bytes('AQID'), 'x'}", "STRING", true), ("NOT a IN {bytes('AQID'), 'x'}", "BYTES", false),
             ("a != nil", "BYTES", true), ("a != nil", "STRING", true),
         ] as [(String, String?, Bool)])
     func `no comparison of a string with bytes holds, unless the field has no type`(
@@ -28,6 +31,10 @@ struct BytesTests {
         ("tags CONTAINS 'AQID'", "STRING_LIST", true), ("tags CONTAINS 'AQID'", "BYTES_LIST", false),
         ("tags CONTAINS bytes('AQID')", "ENCRYPTED_BYTES_LIST", true),
         ("tags CONTAINS 'AQID'", "ENCRYPTED_BYTES_LIST", false),
+        ("ANY tags IN {bytes('AQID'), 'x'}", "STRING_LIST", false),
+        ("ANY tags IN {bytes('AQID'), 'x'}", "BYTES_LIST", true),
+        ("tags CONTAINS ALL {bytes('AQID'), 'AQID'}", "STRING_LIST", false),
+        ("tags CONTAINS ALL {bytes('AQID'), 'AQID'}", "BYTES_LIST", false),
     ])
     func `a STRING_LIST contains no bytes, and a list of bytes contains no strings`(
         _ text: String, _ type: String, _ holds: Bool

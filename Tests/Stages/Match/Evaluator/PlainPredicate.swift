@@ -30,7 +30,7 @@ struct PlainPredicate {
         case .system(let system): field = PlainField(system, system.value(in: record))
         case .allText: return holdsForWords(clause, fields)
         }
-        guard field.declaredTypeAllows(clause.values), let outcome = clause.outcome(field) else { return false }
+        guard let clause = field.comparable(clause), let outcome = clause.outcome(field) else { return false }
         return outcome != clause.isNegated
     }
 
@@ -62,13 +62,17 @@ private struct PlainField {
 
     var isMissing: Bool { list == nil && (value == nil || value == .nothing) }
 
-    /// Whether the field can be compared with the values, according to its declared type. The type matters only for
-    /// bytes and strings. An empty list can be of any type.
-    func declaredTypeAllows(_ values: [FieldValue]) -> Bool {
-        let (bytes, texts) = (values.filter(\.isBytes), values.filter(\.isText))
-        guard list != [], bytes.isEmpty != texts.isEmpty else { return true }
-        if type.contains("BYTES") { return texts.isEmpty }
-        return !type.hasPrefix("STRING") || bytes.isEmpty
+    /// The clause with the values that the field's declared type allows; nil if the type allows no comparison. The type
+    /// matters only for bytes and strings. An empty list can be of any type.
+    func comparable(_ clause: Clause) -> Clause? {
+        let isBytes = type.contains("BYTES")
+        guard list != [], isBytes || type.hasPrefix("STRING") else { return clause }
+        let allowed = clause.values.filter { isBytes ? !$0.isText : !$0.isBytes }
+        if allowed.count == clause.values.count { return clause }
+        let isOfType = allowed.contains { isBytes ? $0.isBytes : $0.isText }
+        guard isOfType, clause.comparator != .listContainsAll else { return nil }
+        return Clause(
+            clause.subject, clause.comparator, allowed, foldsCase: clause.foldsCase, isNegated: clause.isNegated)
     }
 
     var texts: [[UInt8]] {
