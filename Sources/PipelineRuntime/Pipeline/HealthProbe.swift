@@ -30,6 +30,7 @@ package struct HealthProbe {
     /// The stage's answer, one JSON object; nil if no answer came in time. For `forgetsPauses` see
     /// ``LinkFrame/health(forgetsPauses:)``.
     package func ask(timeout: Duration, forgetsPauses: Bool = false) throws -> String? {
+        try discardLateAnswers()
         let deadline = ContinuousClock.now + timeout
         while .now < deadline {
             _ = try socket.send([LinkFrame.health(forgetsPauses: forgetsPauses)], wait: false)
@@ -40,5 +41,10 @@ package struct HealthProbe {
             }
         }
         return nil
+    }
+
+    /// Removes the answers to questions that an earlier ``ask(timeout:forgetsPauses:)`` repeated.
+    private func discardLateAnswers() throws {
+        while try socket.receive(into: message, wait: false) == .received {}
     }
 }
