@@ -113,20 +113,28 @@ extension RecordStore {
     /// - Throws: ``RecordStoreError``, also if a file exists at `target`.
     package static func copy(_ path: String, to target: String) throws(RecordStoreError) {
         let part = target + ".part"
+        let source = try openForCopying(path)
         do {
             guard !FileManager.default.fileExists(atPath: target) else { throw POSIXError(.EEXIST) }
             try StoreFiles.remove(part)
             // SQLite accepts an empty file like a missing file, and does not change its permissions.
             try StoreFiles.prepare(part)
-            var configuration = Configuration()
-            configuration.readonly = true
-            configuration.busyMode = .timeout(5)
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            try queue.writeWithoutTransaction { db in
+            try source.writeWithoutTransaction { db in
                 try db.execute(sql: "VACUUM INTO ?", arguments: [part])
             }
-            try queue.close()
+            try source.close()
             try FileManager.default.moveItem(atPath: part, toPath: target)
+        } catch let error as DatabaseError where error.isDamage {
+            throw RecordStoreError(error, path: path)
         } catch { throw RecordStoreError(error, path: target) }
+    }
+
+    private static func openForCopying(_ path: String) throws(RecordStoreError) -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        do { return try DatabaseQueue(path: path, configuration: configuration) } catch {
+            throw RecordStoreError(error, path: path)
+        }
     }
 }

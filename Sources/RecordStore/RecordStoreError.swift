@@ -62,5 +62,5 @@ extension RecordStoreError {
 }
 
 extension DatabaseError {
-    fileprivate var isDamage: Bool { [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(resultCode) }
+    var isDamage: Bool { [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(resultCode) }
 }

@@ -93,6 +93,25 @@ struct FileTests {
         #expect(errors > 5)
     }
 
+    @Test func `an error of a copy names the store that cannot be read, or the target that cannot be written`() throws {
+        let target = folder.file("copy.sqlite")
+        #expect(try failedCopy(to: target) == "unusable \(path)")
+        try folder.write(String(repeating: "no database ", count: 500), to: "records.sqlite")
+        #expect(try failedCopy(to: target) == "damaged \(path)")
+        try StoreFiles.remove(path)
+        try fillStore()
+        let unreachable = folder.file("no/folder/copy.sqlite")
+        #expect(try failedCopy(to: unreachable) == "unusable \(unreachable)")
+    }
+
+    private func failedCopy(to target: String) throws -> String {
+        switch try #require(throws: RecordStoreError.self, performing: { try RecordStore.copy(path, to: target) }) {
+        case .damaged(let path, _): "damaged \(path)"
+        case .unusable(let path, _): "unusable \(path)"
+        case let error: "\(error)"
+        }
+    }
+
     @Test func `a file that cannot be created needs no rebuild`() throws {
         let error = try #require(throws: RecordStoreError.self) {
             try RecordStore(path: folder.file("no/folder/records.sqlite"), log: testLog)
