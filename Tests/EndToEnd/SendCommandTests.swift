@@ -113,6 +113,22 @@ struct SendCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
+    @Test func `a difference in the second of two files is a difference of the input`() async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let arguments = [
+            "send", notes.pipeline, "--producer", "shop", try notes.write(Notes.changes(0..<2), to: "a.ndjson"),
+            try notes.write(Notes.changes(2..<4), to: "b.ndjson"),
+        ]
+        #expect(try await Command.run(arguments).errors == "4 lines sent\n")
+        try notes.write(Notes.changes(7..<9), to: "b.ndjson")
+        let result = try await Command.run(arguments)
+        #expect(result.status == 65)
+        #expect(result.errors.hasPrefix("the input does not begin with the 4 lines that producer shop"), "\(result)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
     @Test(arguments: [
         ["--producer", "~shop"], ["--secret", "file"], ["--server-key", "short"],
         ["--door", "ipc://x", "--producer", "shop"], ["--door", "ipc://x", "--key", "file"],

@@ -40,7 +40,8 @@ package final class LineSender {
     private var next: UInt64 = 1
     private var linesToSkip: UInt64 = 0
     private var skippedChecksum = LineChecksum()
-    private var lastSource = "the input"
+    /// The sources of the blocks so far, in order.
+    private var sources: [String] = []
     private var hasGreeted = false
     /// The door's number of the last line that it has accepted or refused, including lines whose answers were lost.
     private var through: UInt64 = 0
@@ -129,7 +130,7 @@ package final class LineSender {
             stoppedAtRestart = true
             return
         }
-        lastSource = block.source
+        if sources.last != block.source { sources.append(block.source) }
         if let bytes = block.tooLong { return refuseTooLong(block, bytes: bytes) }
         guard let block = try afterKnown(block) else { return }
         totals.lines += UInt64(block.count)
@@ -182,11 +183,12 @@ package final class LineSender {
 
     private func differentInputFailure() -> ToolFailure {
         let known = producer.linesAtWelcome.of("line")
+        let input = sources.count == 1 ? sources[0] : "the input"
         return ToolFailure(
             .badData,
             """
-            \(lastSource) does not begin with the \(known) that producer \(producer.name.printable) sent in earlier \
-            runs. Nothing was sent; to send \(lastSource), use belfry send with another --producer name, or without \
+            \(input) does not begin with the \(known) that producer \(producer.name.printable) sent in earlier \
+            runs. Nothing was sent; to send \(input), use belfry send with another --producer name, or without \
             --producer
             """)
     }
