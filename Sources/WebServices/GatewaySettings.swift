@@ -11,6 +11,8 @@ package struct GatewaySettings: PluginSettings {
     package let address: ListenAddress
     /// The files of the certificate; nil if the gateway serves plain HTTP.
     package let tls: CertificateFiles?
+    /// Whether clients connect to a proxy, which encrypts and adds their addresses to `X-Forwarded-For`.
+    package let isBehindTLS: Bool
     /// The web pages that may read answers.
     package let origins: AllowedOrigins
     /// The file with a line for each request; nil if the gateway has no access log.
@@ -41,7 +43,7 @@ package struct GatewaySettings: PluginSettings {
         from = try settings.string("from", default: "ingest")
         address = try ListenAddress(&settings, default: "127.0.0.1:7490")
         tls = try CertificateFiles(&settings)
-        try CertificateFiles.check(tls, address, of: "the gateway", &settings)
+        isBehindTLS = try CertificateFiles.check(tls, address, of: "the gateway", &settings)
         origins = try AllowedOrigins(&settings)
         accessLog = try settings.optionalPath("accessLog")
         folder = try settings.optionalPath("store")
@@ -98,7 +100,8 @@ extension GatewaySettings {
             == (other.from, other.address, other.folder, other.keys, other.courier)
             && (courierTransport, apnsTransport, writeTimeout, lagMax, predicates)
                 == (other.courierTransport, other.apnsTransport, other.writeTimeout, other.lagMax, other.predicates)
-            && (origins, accessLog, tls == nil) == (other.origins, other.accessLog, other.tls == nil)
+            && (origins, accessLog, tls == nil, isBehindTLS)
+                == (other.origins, other.accessLog, other.tls == nil, other.isBehindTLS)
     }
 
     /// - Throws: If the gateway has no keys, and other machines could connect.

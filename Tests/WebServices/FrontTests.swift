@@ -66,7 +66,7 @@ struct FrontTests {
             "listen: 127.0.0.1:7491", "store: elsewhere", "keys: other.json", "courier: http://127.0.0.1:7480",
             "courierTransport: c", "apnsTransport: a", "writeTimeout: 21s",
             "lagMax: 3s", "predicates: extended", "origins: [https://app.example]", "accessLog: a.log",
-            "certificate: c.pem, key: {$env: KEY}",
+            "certificate: c.pem, key: {$env: KEY}", "behindTLS: true",
         ] {
             #expect(try !Self.settings("{\(change)}").isEqualExceptCertificate(to: standard), "\(change)")
         }
@@ -103,6 +103,32 @@ struct FrontTests {
             #expect(other.status == 204 && other.headers["access-control-allow-origin"] == nil)
             let otherPost = try await headers("http://localhost:9090", "POST")
             #expect(otherPost.headers["access-control-allow-origin"] == nil)
+        }
+    }
+
+    // MARK: Failed attempts
+
+    @Test(arguments: [true, false])
+    func `behind a proxy, failed attempts count for the address that the proxy adds`(isBehindTLS: Bool) async throws {
+        let folder = try Folder()
+        let secret = String(repeating: "07", count: 32)
+        try folder.write(#"{"format":1,"secret":"\#(secret)","keys":[]}"#, to: "keys.json")
+        #expect(chmod(folder.file("keys.json"), 0o600) == 0)
+        try await GatewayRig.with(", keys: \(folder.file("keys.json")), behindTLS: \(isBehindTLS)") { rig in
+            func statuses(_ addresses: String, _ count: Int) async throws -> Set<Int> {
+                var statuses: Set<Int> = []
+                for _ in 0..<count {
+                    let answer = try await rig.send(
+                        "POST", Self.lookup + "?ckAPIToken=wrong", Data("{}".utf8),
+                        headers: ["X-Forwarded-For": addresses])
+                    statuses.insert(answer.status)
+                }
+                return statuses
+            }
+            let guesser = try await statuses("198.51.100.7, 192.0.2.1", 40)
+            #expect(guesser == [401, 429])
+            let other = try await statuses("192.0.2.1, 192.0.2.2", 3)
+            #expect(other.contains(429) != isBehindTLS, "\(other)")
         }
     }
 

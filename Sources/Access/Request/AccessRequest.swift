@@ -5,8 +5,8 @@ package struct AccessRequest {
     /// The query as the client sent it, without the question mark; empty if the request has no query.
     package var rawQuery: String
     package var body: [UInt8]
-    /// The client's IP address, for the limit of failed attempts. The gateway gives the address of the other end of the
-    /// connection. Behind a proxy, this is the proxy's address, so all clients share one limit.
+    /// The client's IP address, for the limit of failed attempts. If the gateway knows only the address of a proxy, all
+    /// clients of the proxy share one limit.
     package var address: String
     /// Returns all values of a header. The name must be in lower case.
     package var header: (_ name: String) -> [String]

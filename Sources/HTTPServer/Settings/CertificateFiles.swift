@@ -34,9 +34,11 @@ package struct CertificateFiles: Sendable {
     /// encrypts the connections.
     ///
     /// - Parameter server: The name of the server in the error, such as `the courier`.
+    /// - Returns: Whether a proxy encrypts the connections.
+    @discardableResult
     package static func check(
         _ files: CertificateFiles?, _ address: ListenAddress, of server: String, _ settings: inout SettingsReader
-    ) throws(SettingsError) {
+    ) throws(SettingsError) -> Bool {
         // The setting is read even if it is not needed, so that it may stay in the file when the address changes.
         let isBehindTLS = try settings.boolean("behindTLS", default: false)
         guard
@@ -48,6 +50,7 @@ package struct CertificateFiles: Sendable {
                 hint: "set `certificate` and `key`, or put a proxy with TLS in front of \(server) and set "
                     + "`behindTLS: true`, or listen on 127.0.0.1")
         }
+        return isBehindTLS
     }
 
     /// The certificate if it has expired or expires soon. Nil if it lasts longer, or if its file cannot be read or

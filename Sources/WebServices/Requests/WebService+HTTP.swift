@@ -43,10 +43,17 @@ extension WebService {
         let answer = await answer(
             ServiceRequest(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",
-                header: { request.values(ofHeader: $0) }, body: request.body, client: request.client ?? "",
+                header: { request.values(ofHeader: $0) }, body: request.body, client: client(of: request),
                 id: request.id ?? "", now: .wall()))
         if settings.accessLog != nil { request.note(answer.notes.members) }
         return WebResponse(answer, status: HTTPResponse.Status(code: answer.status))
+    }
+
+    /// The address of the client: behind a proxy, the last address in `X-Forwarded-For`, which the proxy added. The
+    /// client may have written the addresses before it.
+    private func client(of request: WebRequest) -> String {
+        let forwarded = settings.isBehindTLS ? request.values(ofHeader: "x-forwarded-for").last : nil
+        return forwarded?.split(separator: ",").last?.filter { $0 != " " } ?? request.client ?? ""
     }
 
     /// The answer to a request that the server refuses by itself.
