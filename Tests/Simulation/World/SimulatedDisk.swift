@@ -8,6 +8,8 @@ final class SimulatedDisk: Sendable {
         var random: Seeded
         /// How many bytes of each file are durable.
         var durable: [String: Int] = [:]
+        /// The created files that a power failure may remove, because neither they nor their folders were synced.
+        var newFiles: Set<String> = []
         /// Whether some calls fail.
         var isFaulty = true
         /// How many of the next writes fail because the disk is full.
@@ -26,13 +28,23 @@ final class SimulatedDisk: Sendable {
 
     func stopFaults() { state.withLock { ($0.isFaulty, $0.writesUntilRoom) = (false, 0) } }
 
-    /// Removes or zeroes unsynced bytes at the end of the files in a folder. A file that was never synced or truncated
-    /// keeps all its bytes.
+    /// Removes or zeroes unsynced bytes at the end of the files in a folder, and removes some of the new files. A file
+    /// that was made without the simulated calls, and never synced with them, keeps all its bytes.
     func losePower(under folder: String) throws {
         for (path, durable) in state.withLock({ $0.durable }).sorted(by: { $0.key < $1.key })
         where path.hasPrefix(folder + "/") {
-            try lose(path, durable)
+            if losesName(of: path) { remove(path) } else { try lose(path, durable) }
         }
+    }
+
+    private func losesName(of path: String) -> Bool {
+        state.withLock { $0.newFiles.remove(path) != nil && $0.random.isOneIn(2) }
+    }
+
+    private func remove(_ path: String) {
+        guard unlink(path) == 0 else { return }
+        faults.note(.bytesLost)
+        state.withLock { $0.durable[path] = nil }
     }
 
     private func lose(_ path: String, _ durable: Int) throws {

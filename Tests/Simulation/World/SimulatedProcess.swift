@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import Glibc
 import Synchronization
 import TestSupport
@@ -77,10 +78,14 @@ final class SimulatedProcess: Sendable {
             self.disk.noteRename(String(cString: from), String(cString: to))
             return rename(from, to)
         }
-        calls.open = { self.countCall() ? open($0, $1, 0o644) : failed(EIO) }
+        calls.open = { self.open($0, $1) }
         calls.unlink = { self.countCall() ? unlink($0) : failed(EIO) }
         calls.makeFolder = { self.countCall() ? mkdir($0, 0o755) : failed(EIO) }
-        calls.syncAll = { _ in self.countCall() ? 0 : failed(EIO) }
+        calls.syncAll = { file in
+            guard self.countCall() else { return failed(EIO) }
+            self.disk.noteSync(file)
+            return 0
+        }
         calls.makeQueue = { SimulatedQueue(self) }
         calls.makeBackgroundQueue = { SimulatedQueue(self) }
         calls.backgroundShare = nil
@@ -88,6 +93,16 @@ final class SimulatedProcess: Sendable {
     }
 
     // MARK: Calls
+
+    private func open(_ path: UnsafePointer<CChar>, _ flags: CInt) -> CInt {
+        guard countCall() else { return failed(EIO) }
+        let isNew = flags & O_CREAT != 0 && access(path, F_OK) != 0
+        let file = Glibc.open(path, flags, 0o644)
+        guard file >= 0 else { return file }
+        if isNew { disk.noteCreation(of: file) }
+        if flags & O_TRUNC != 0 { disk.noteSize(0, of: file) }
+        return file
+    }
 
     private func write(_ file: CInt, _ parts: UnsafePointer<iovec>, _ count: CInt, _ offset: off_t) -> Int {
         let bytes = (0..<Int(count)).reduce(0) { $0 + parts[$1].iov_len }
@@ -230,7 +245,22 @@ extension SimulatedDisk {
         var status = stat()
         guard fstat(file, &status) == 0 else { return }
         let path = path(of: file)
-        state.withLock { $0.durable[path] = Int(status.st_size) }
+        state.withLock { state in
+            if status.st_mode & S_IFMT == S_IFDIR {
+                state.newFiles = state.newFiles.filter { ($0 as NSString).deletingLastPathComponent != path }
+            } else {
+                state.durable[path] = Int(status.st_size)
+                state.newFiles.remove(path)
+            }
+        }
+    }
+
+    fileprivate func noteCreation(of file: CInt) {
+        let path = path(of: file)
+        state.withLock { state in
+            state.durable[path] = 0
+            state.newFiles.insert(path)
+        }
     }
 
     fileprivate func noteSize(_ size: Int, of file: CInt) {
@@ -239,6 +269,9 @@ extension SimulatedDisk {
     }
 
     fileprivate func noteRename(_ from: String, _ to: String) {
-        state.withLock { $0.durable[to] = $0.durable.removeValue(forKey: from) }
+        state.withLock { state in
+            state.durable[to] = state.durable.removeValue(forKey: from)
+            if state.newFiles.remove(from) != nil { state.newFiles.insert(to) }
+        }
     }
 }
