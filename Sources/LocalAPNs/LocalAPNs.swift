@@ -114,20 +114,21 @@ extension LocalAPNs {
     /// Carries out a command.
     ///
     /// - Parameter command: The text of a ``Command``, such as `{"clock":"+25m"}`.
-    /// - Returns: A sentence for the user: what was done, or why nothing was done.
-    /// - Throws: ``FieldError`` if the command is invalid. The server then has not changed.
+    /// - Returns: A sentence for the user: what was done.
+    /// - Throws: ``FieldError`` if the command is invalid, or names a key or connection that the server does not have.
+    ///   The server then has not changed.
     @discardableResult
     package func control(_ command: String) async throws -> String {
         let command = try Command.read(command)
         let server = server
-        return try await group.next().submit { server.value.perform(command) }.get()
+        return try await group.next().submit { try server.value.perform(command) }.get()
     }
 
     /// Closes all connections. Then ends ``events`` and ``requests``, after their last records.
     package func stop() async throws {
         let server = server
         try await channel.close()
-        _ = try await group.next().submit { server.value.perform(.drop) }.get()
+        _ = try await group.next().submit { try server.value.perform(.drop) }.get()
         try await group.shutdownGracefully()
         journal.end()
     }

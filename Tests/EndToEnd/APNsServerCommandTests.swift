@@ -50,6 +50,10 @@ struct APNsServerCommandTests {
         #expect(
             await program.waitForMessage("clok") == #"standard input:4: unknown key "clok"; did you mean "clock"?"#,
             "an empty line has a number too")
+        try program.write(#"{"key":{"id":"NOSUCHKEY1","state":"revoked"}}"# + "\n")
+        #expect(
+            await program.waitForMessage("NOSUCHKEY1")
+                == "standard input:5: key.id: the server has no key NOSUCHKEY1")
     }
 
     @Test func `invalid lines are reported with file and line, and unusable files by exit status`() async throws {

@@ -19,8 +19,8 @@ final class ServerState {
     func remove(_ connection: Connection) { connections[connection.number] = nil }
     func report(_ record: Record) { journal.add(record) }
 
-    /// - Returns: A sentence for the user: what was done, or why nothing was done.
-    func perform(_ command: Command) -> String {
+    /// - Returns: A sentence for the user: what was done.
+    func perform(_ command: Command) throws(FieldError) -> String {
         switch command {
         case .clock(let step):
             report(service.moveClock(by: step))
@@ -29,18 +29,22 @@ final class ServerState {
             report(service.set(device))
             return "device \(device.token.prefix(8))… of \(device.bundle) is \(device.state.rawValue)"
         case .key(let id, let state):
-            let isKnown = service.registry.set(key: id, state)
-            return isKnown ? "key \(id) is \(state.rawValue)" : "the server has no key \(id)"
+            guard service.registry.set(key: id, state) else {
+                throw FieldError("key.id", "the server has no key \(id)")
+            }
+            return "key \(id) is \(state.rawValue)"
         case .script(let lines):
             service.replaceScript(with: lines)
             return "the script now has \(lines.count) \(lines.count == 1 ? "line" : "lines")"
-        case .streams, .goAway, .drop: return applyToConnections(command)
+        case .streams, .goAway, .drop: return try applyToConnections(command)
         }
     }
 
-    private func applyToConnections(_ command: Command) -> String {
+    private func applyToConnections(_ command: Command) throws(FieldError) -> String {
         let chosen = connections.sorted { $0.key < $1.key }.map(\.value).filter { command.concerns($0.number) }
-        if chosen.isEmpty, case .goAway(_, let number?) = command { return "the server has no connection \(number)" }
+        if chosen.isEmpty, case .goAway(_, let number?) = command {
+            throw FieldError("goaway.connection", "the server has no connection \(number)")
+        }
         for connection in chosen { command.apply(to: connection) }
         if case .streams(let streams) = command { service.set(streams: streams) }
         let connections = "\(chosen.count) \(chosen.count == 1 ? "connection" : "connections")"
