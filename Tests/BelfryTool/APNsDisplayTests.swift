@@ -6,13 +6,15 @@ import Testing
 struct APNsDisplayTests {
     private func notice(_ payload: String) -> Notice { Notice(payload: Array(payload.utf8)) }
 
-    private func request(_ notice: Notice?, status: Int? = 200, fate: String? = "shown") -> Record {
+    private func request(
+        _ notice: Notice?, status: Int? = 200, fate: String? = "shown", replaced: String? = nil
+    ) -> Record {
         .request(
             RecordedRequest(
                 time: 0, connection: 1, stream: 3, status: status, reason: status == 200 ? nil : "Shutdown",
                 ending: status == nil ? "silence" : nil, id: "1", token: "abcdef0123456789", topic: "com.example.Notes",
                 headers: [("apns-push-type", "alert")], body: [], isRepeat: false, warnings: [], fate: fate,
-                notice: notice))
+                replaced: replaced, notice: notice))
     }
 
     private func text(_ form: APNsDisplay.Form?, _ record: Record) -> String? {
@@ -43,6 +45,13 @@ struct APNsDisplayTests {
         #expect(stored == "abcdef01…  com.example.Notes\n    (stored: the device was offline)")
         #expect(text(.device, request(nil, status: 503, fate: nil)) == "503 Shutdown  abcdef01…")
         #expect(text(.device, request(nil, status: nil, fate: nil)) == "silence  abcdef01…")
+    }
+
+    @Test func `a push that is stored instead of an earlier push names the earlier push`() {
+        let push = request(notice(APNsDisplayTests.alert), fate: "overwritten", replaced: "7")
+        let screen = "abcdef01…  com.example.Notes\n    (stored in place of 7: the device was offline)"
+        #expect(text(.device, push) == screen)
+        #expect(text(.requests, push)?.hasSuffix("  stored in place of 7") == true)
     }
 
     @Test func `in the form requests, a request without warnings is shown on one line`() {

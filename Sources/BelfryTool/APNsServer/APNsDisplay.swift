@@ -24,6 +24,11 @@ struct APNsDisplay: Sendable {
         }
     }
 
+    /// What happened to a push. The record's `overwritten` reads as if this push was lost, not the earlier one.
+    private func words(_ fate: String, _ replaced: String?) -> String {
+        fate == "overwritten" ? "stored in place of \(replaced ?? "an earlier push")" : fate
+    }
+
     private func clock(_ time: Int64) -> String { String(TimeText.of(time).dropFirst(11).prefix(12)) }
 }
 
@@ -35,7 +40,8 @@ extension APNsDisplay {
             clock(request.time), "\(request.connection)/\(request.stream)", verdict(request),
             request.token?.short ?? "no token", request.topic?.printable ?? "",
             request.header("apns-push-type")?.printable ?? "", request.notice?.summary ?? "",
-            request.isRepeat ? "repeat" : "", request.fate == "shown" ? "" : request.fate ?? "",
+            request.isRepeat ? "repeat" : "",
+            request.fate == "shown" ? "" : request.fate.map { words($0, request.replaced) } ?? "",
         ]
         let warnings = request.warnings.map { "\n    " + painter.cyan("warning: " + $0.printable) }
         return parts.filter { !$0.isEmpty }.joined(separator: "  ") + warnings.joined()
@@ -70,7 +76,9 @@ extension APNsDisplay {
         _ notice: Notice, _ token: String, _ app: String, _ fate: String, _ replaced: String?
     ) -> String {
         let head = painter.dim("\(token.short)  \(app.printable)")
-        guard ["shown", "replaced"].contains(fate) else { return "\(head)\n    (\(fate): the device was offline)" }
+        guard ["shown", "replaced"].contains(fate) else {
+            return "\(head)\n    (\(words(fate, replaced)): the device was offline)"
+        }
         var lines = notice.isBackground ? ["(background)"] : []
         lines += [notice.title, notice.subtitle].compactMap(\.self).map { painter.bold($0.printable) }
         lines += [notice.body?.printable, notice.extras].compactMap(\.self)
