@@ -7,20 +7,25 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct TransportCheckTests {
-    private func problems(_ fault: Fault?) async throws -> [String] {
+    private func problems(_ fault: Fault?, calls: Int = 1) async throws -> [String] {
         let pager = Pager()
         let app = Delivery.App(container: "c", environment: "development", topic: "t")
         let check = TransportCheck(
             peer: TransportPeer(arrivals: { pager.arrivals }, pause: { pager.pause() }, resume: { pager.resume() }),
             samples: SamplePushes(app: app, transport: "pager"), limit: fault == nil ? .seconds(20) : .milliseconds(400)
         ) { PagerTransport(pager, fault) }
-        let problems = await check.problems()
+        var problems: [String] = []
+        for _ in 0..<calls { problems += await check.problems() }
         pager.endTest()
         return problems
     }
 
     @Test func `a transport that keeps the rules has no problems`() async throws {
         #expect(try await problems(nil) == [])
+    }
+
+    @Test func `a check may be repeated`() async throws {
+        #expect(try await problems(nil, calls: 2) == [])
     }
 
     @Test(arguments: Fault.allCases)

@@ -49,9 +49,12 @@ public struct TransportCheck: Sendable {
 
     /// The broken rules, each with the observation that breaks the rule.
     public func problems() async -> [String] {
+        // The peer names all arrivals, so the pushes of each call need other `apns-id`s.
+        let samples = SamplePushes(app: samples.app, transport: samples.transport)
+        let check = TransportCheck(peer: peer, samples: samples, limit: limit, make: make)
         var problems: [String] = []
         for (rule, attempt) in Self.rules {
-            do { try await attempt(self)() } catch { problems.append("\(rule): \(error)") }
+            do { try await attempt(check)() } catch { problems.append("\(rule): \(error)") }
         }
         return problems
     }
