@@ -70,6 +70,9 @@ struct MatchBenchCommand: AsyncParsableCommand {
         guard pairs == nil && save == nil || count?.numbers.count ?? 1 == 1 else {
             throw ValidationError("--pairs and --save write one workload: give --count one number")
         }
+        guard pairs == nil || save == nil else {
+            throw ValidationError("--pairs and --save write different files: give one of them")
+        }
         guard (1...10_000_000).contains(length) else {
             throw ValidationError("--length takes a number from 1 to 10000000, not \(length)")
         }

@@ -67,6 +67,7 @@ struct MatchBenchTests {
     @Test(arguments: [
         (["--count", "10,x"], "count"), (["--count", "0"], "count"), (["--subscriptions", "s"], "without --changes"),
         (["--subscriptions", "s", "--changes", "c", "--count", "5"], "leave out --count"),
+        (["--pairs", "p", "--save", "s"], "give one of them"),
         (["--pairs", "p", "--count", "5,6"], "give --count one"), (["--length", "0"], "--length"),
     ])
     func `invalid options and invalid combinations of options are rejected`(arguments: [String], message: String) {
