@@ -47,6 +47,7 @@ struct APIBenchCommand: AsyncParsableCommand {
 
     func run() async throws {
         BuildKind.warnIfDebug()
+        let records = records / 200 * 200
         let bench = APIBench(
             requests: requests, connections: connections, records: records, sync: sync, interruption: .watch())
         let runs = try await common.measure(by: \.perSecond) { try await bench.run(in: $0.path) }
