@@ -159,6 +159,15 @@ struct CheckedPipelineTests {
         #expect(found.allSatisfy { $0.line > 0 && $0.column > 0 })
     }
 
+    @Test func `the secret files of the gateway are checked`() throws {
+        let folder = try TemporaryFolder()
+        let api = "api: { certificate: cert.pem, key: {$file: none} }\n"
+        let path = try folder.file("p.yaml", fiveStages + api)
+        let found = try CheckedPipeline(path: path).file.secretFileErrors()
+        #expect(found.map(\.keyPath) == ["api.key"])
+        #expect(found.map(\.reason) == ["cannot open \(folder.path)/none: No such file or directory"])
+    }
+
     @Test func `a valid pipeline file is read with its stages`() throws {
         let folder = try TemporaryFolder()
         let checked = try CheckedPipeline(path: try folder.file("notes.yaml", fiveStages))

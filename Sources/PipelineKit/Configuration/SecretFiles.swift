@@ -1,11 +1,12 @@
-/// Finds secrets of stages whose files this process cannot use. Environment variables and credentials are not checked:
-/// only the process that uses them has them. The gateway's settings (`api`) are not checked here either.
+/// Finds secrets of stages and of the gateway whose files this process cannot use. Environment variables and credentials
+/// are not checked: only the process that uses them has them.
 extension PipelineFile {
-    /// The errors that the stages would report about secret files if this user started them on this machine, sorted by
-    /// their places in the pipeline file.
+    /// The errors that the stages and the gateway would report about secret files if this user started them on this
+    /// machine, sorted by their places in the pipeline file.
     package func secretFileErrors() -> [SettingsError] {
-        stagesInOrder.flatMap { $0.settings.secretFileErrors(isProgram: !$0.command.isEmpty) }
-            .sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+        let errors = stagesInOrder.flatMap { $0.settings.secretFileErrors(isProgram: !$0.command.isEmpty) }
+        let gatewayErrors = api?.secretFileErrors(isProgram: false) ?? []
+        return (errors + gatewayErrors).sorted { ($0.line, $0.column) < ($1.line, $1.column) }
     }
 }
 
