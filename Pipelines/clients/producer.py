@@ -12,6 +12,7 @@ The page "Wire protocol" of the manual describes the frames.
 
 import argparse
 import functools
+import itertools
 import json
 import sys
 
@@ -19,10 +20,11 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 SILENCE = 500  # Milliseconds without a frame, after which the producer asks the door again.
-LINES_PER_MESSAGE = 50  # At most 50 MB, less than the limit of a frame.
-# Bytes. Of a longer line only the beginning is sent, and the door refuses it. This client has the same limit for a
-# `records.modify`, of which the door accepts up to 4,000,000 bytes.
-LINE_MAX = 1_000_000
+LINES_PER_MESSAGE = 50
+MESSAGE_MAX = 60_000_000  # Bytes. Less than the limit of a frame.
+# Bytes of a `records.modify`. Of a longer line only the beginning is sent, and the door refuses it. The door itself
+# refuses other lines of more than 1,000,000 bytes.
+LINE_MAX = 4_000_000
 CRC = [functools.reduce(lambda crc, _: crc >> 1 ^ (0x82F63B78 if crc & 1 else 0), range(8), n) for n in range(256)]
 
 
@@ -86,6 +88,12 @@ def check(welcome: dict, lines: list[bytes]) -> None:
         report(f"{done} lines were sent in an earlier run, {welcome.get('refused', 'unknown')} of them refused")
 
 
+def message(lines: list[bytes]) -> bytes:
+    """As many of the lines, from the first on, as fit into a message."""
+    ends = itertools.accumulate(len(line) + 1 for line in lines)
+    return b"".join(line + b"\n" for line, end in zip(lines, ends) if end <= MESSAGE_MAX)
+
+
 def send(door: Door, lines: list[bytes]) -> int:
     """Sends the lines that the door does not have. Returns how many of all lines are refused."""
     done, refused, sent = None, 0, None
@@ -113,8 +121,7 @@ def send(door: Door, lines: list[bytes]) -> int:
         if done < len(lines) and sent != done:
             # Until the next silence or gap, a second welcome with this `after` does not send the same lines again.
             sent = done
-            message = b"".join(line + b"\n" for line in lines[done : done + LINES_PER_MESSAGE])
-            door.send_frame({"type": "produce", "first": done + 1}, message)
+            door.send_frame({"type": "produce", "first": done + 1}, message(lines[done : done + LINES_PER_MESSAGE]))
     return refused
 
 

@@ -45,6 +45,25 @@ struct PythonClientsTests {
         #expect(await second.result().status == 0)
     }
 
+    @Test func `the producer sends a records.modify that is longer than the limit of other commands`() async throws {
+        let notes = try Notes()
+        try notes.write("0123456789abcdef\n", to: "secret")
+        let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        await ingest.waitForMessage("running")
+        let title = String(repeating: "x", count: 700_000)
+        let operations = ["a", "b"].map { name in
+            #"{"operationType":"create","record":{"recordName":"\#(name)","recordType":"Note","#
+                + #""zoneID":{"zoneName":"_defaultZone"},"fields":{"title":{"value":"\#(title)","type":"STRING"}}}}"#
+        }
+        let line =
+            #"{"type":"records.modify","container":"iCloud.com.example.Notes","environment":"development","#
+            + #""database":"private","owner":"_alice","operations":[\#(operations.joined(separator: ","))]}"#
+        let sent = try await producer(notes, line + "\n").result()
+        #expect(sent.status == 0 && sent.errors == "1 lines sent, 0 refused\n", "\(sent)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
     private func producer(_ notes: Notes, _ lines: String) throws -> Program {
         let input = try notes.write(lines, to: "in.ndjson")
         let door = "ipc://\(notes.folder)/data/ingest.door"
