@@ -39,8 +39,8 @@ struct StageConformanceTests {
 
     private static let faults: [(fault: String, rule: ConformanceRule)] = [
         ("notJSON", .json), ("list", .json), ("chance", .repeats), ("peeks", .cuts), ("fills", .cuts),
-        ("eager", .causes), ("invents", .causes), ("drops", .unknown), ("odd", .odd), ("stuck", .deadlines),
-        ("endless", .deadlines), ("forgets", .snapshots), ("half", .snapshots),
+        ("eager", .causes), ("invents", .causes), ("drops", .unknown), ("odd", .odd), ("oddlyEndless", .odd),
+        ("stuck", .deadlines), ("endless", .deadlines), ("forgets", .snapshots), ("half", .snapshots),
     ]
 
     @Test(arguments: faults)
@@ -104,6 +104,9 @@ private struct Counting: Stage {
         count += 1
         unsavedCount += 1
         held.append((number: fault == "forgets" ? unsavedCount : count, due: now.advanced(by: .seconds(1))))
+        if fault == "oddlyEndless", event.json["user"] == nil {
+            (keepsWaking, nextWake) = (true, now.advanced(by: .seconds(1)))
+        }
         if fault == "odd", event.json["user"] == nil { out.append { $0.append("no JSON at all") } }
         if fault == "peeks", out.count > 0 { out.append { $0.append("{\"peeked\":true}") } }
     }
@@ -114,7 +117,7 @@ private struct Counting: Stage {
             return out.append { $0.append("{\"type\":\"eager\"}") }
         }
         if held.isEmpty {
-            if fault == "endless" { nextWake = now.advanced(by: .seconds(1)) }
+            if fault == "endless" || fault == "oddlyEndless" { nextWake = now.advanced(by: .seconds(1)) }
             return
         }
         while let first = held.first, first.due <= now {
