@@ -1,9 +1,12 @@
+import Dispatch
 import EventLog
 import PipelineKit
-import PipelineRuntime
 import TestSupport
 import Testing
+import Time
 import ZeroMQ
+
+@testable import PipelineRuntime
 
 /// Tests that a stage makes its snapshots in the background. Meanwhile the stage takes events, and it can be stopped.
 /// Also tests that `health` reports the longest turns of the host's loop.
@@ -40,6 +43,40 @@ import ZeroMQ
         #expect(
             try store.list().compactMap { $0.header?.position } == left,
             "the background snapshot was written after the stop")
+    }
+
+    @Test func `a dropped snapshot is not written after a later one`() throws {
+        let folder = try Folder()
+        let file = try PipelineFile.gateAndRelay(in: folder, relay: "{from: gate, stage: fifth}")
+        let stage = try #require(file.stage(named: "relay"))
+        let surroundings = HostSurroundings(registry: .plain, context: try HostContext())
+        let identity = LogIdentity(seed: "test", name: "log")
+        let context = StageContext(log: identity, upstream: identity, upstreamName: "gate", registry: .plain)
+        let fit = try #require(SnapshotFit(Fifth.self, context, lastSequence: 3))
+        let files = SnapshotFiles(
+            try StageHost(stage, of: file, in: surroundings).plan, fit, upstreamName: "gate")
+        func moment(_ number: UInt64) -> SnapshotMoment { .init(position: number, sequence: number, now: .epoch) }
+        let (begun, gate, flushed) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        let (flush, lastFlush) = ({ @Sendable in }, { @Sendable in _ = flushed.signal() })
+        files.make(moment(1), after: flush) { check, _ in
+            begun.signal()
+            gate.wait()
+            try check()
+            return MadeSnapshot(state: SnapshotWriter(), firstNeeded: nil)
+        }
+        begun.wait()
+        files.stopMaking()
+        files.write(moment(2), [0], after: flush)
+        gate.signal()
+        // The background queue begins this snapshot after the dropped one has ended.
+        files.make(moment(3), after: lastFlush) { _, _ in
+            MadeSnapshot(state: SnapshotWriter(), firstNeeded: nil)
+        }
+        flushed.wait()
+        files.wait()
+        #expect(files.moments.map(\.position) == [2, 3])
     }
 
     @Test func `health reports the longest turns of the host's loop with their causes`() async throws {

@@ -37,8 +37,10 @@ final class SnapshotFiles: Sendable {
 
     private struct State {
         var isAtWork = false
-        /// Whether the snapshot that is being made is to be dropped.
-        var isUnwanted = false
+        /// The number of the newest snapshot. Snapshots are numbered from 1 in the order in which they are begun.
+        var newest = 0
+        /// Snapshots up to this number are dropped if they are still being made.
+        var lastDropped = 0
         /// Whether the next background snapshot is made without pauses.
         var isHurried = false
         var hasFailed = false
@@ -46,6 +48,12 @@ final class SnapshotFiles: Sendable {
         var newestBytes: UInt64 = 0
         var moments: [SnapshotMoment] = []
         var firstNeeded: UInt64 = 1
+
+        /// - Returns: The number of the new snapshot.
+        mutating func begin() -> Int {
+            (isAtWork, newest) = (true, newest + 1)
+            return newest
+        }
     }
 
     init(_ plan: HostPlan, _ fit: SnapshotFit, upstreamName: String) {
@@ -75,8 +83,11 @@ final class SnapshotFiles: Sendable {
     /// - Parameter flush: Called before the snapshot is written, on another thread. It makes durable what the snapshot
     ///   depends on.
     func write(_ moment: SnapshotMoment, _ bytes: [UInt8], after flush: @escaping @Sendable () throws -> Void) {
-        state.withLock { ($0.isAtWork, $0.isUnwanted, $0.hasFailed) = (true, false, false) }
-        writeLater(header(moment), bytes, DiskPace(), flush)
+        let number = state.withLock { state in
+            state.hasFailed = false
+            return state.begin()
+        }
+        writeLater(number, header(moment), bytes, DiskPace(), flush)
     }
 
     /// Makes a snapshot in the background, slowly, and writes it.
@@ -89,31 +100,28 @@ final class SnapshotFiles: Sendable {
         _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void,
         _ make: @escaping @Sendable (_ check: @escaping () throws -> Void, _ disk: DiskPace) throws -> MadeSnapshot
     ) {
-        let isHurried = state.withLock { state in
-            (state.isAtWork, state.isUnwanted) = (true, false)
-            return state.isHurried
-        }
+        let (number, isHurried) = state.withLock { ($0.begin(), $0.isHurried) }
         background.schedule(after: .zero) { [self] in
             let share = isHurried ? nil : share
             let pace = share.map(Pace.init)
-            let disk = DiskPace(share: share) { self.state.withLock(\.isUnwanted) }
+            let disk = DiskPace(share: share) { self.isDropped(number) }
             do {
                 let check = {
-                    try self.checkWanted()
+                    try self.checkWanted(number)
                     pace?.rest()
                 }
                 let made = try make(check, disk)
                 noteFirstNeeded(made.firstNeeded)
-                writeLater(header(moment), SnapshotFiles.bytes(made), disk, flush)
-            } catch { giveUp(error) }
+                writeLater(number, header(moment), SnapshotFiles.bytes(made), disk, flush)
+            } catch { giveUp(number, error) }
         }
     }
 
     /// Drops the snapshot that is being made. The next snapshot is made without pauses.
-    func dropAndHurryNext() { state.withLock { ($0.isUnwanted, $0.isHurried) = (true, true) } }
+    func dropAndHurryNext() { state.withLock { ($0.lastDropped, $0.isHurried) = ($0.newest, true) } }
 
     /// Drops the snapshot that is being made, without waiting for it. The dropped snapshot is not written.
-    func stopMaking() { state.withLock { $0.isUnwanted = true } }
+    func stopMaking() { state.withLock { $0.lastDropped = $0.newest } }
 
     func wait() { queue.runAndWait {} }
 
@@ -130,26 +138,32 @@ final class SnapshotFiles: Sendable {
     private static func bytes(_ made: consuming MadeSnapshot) -> [UInt8] { Array(made.state.buffer.bytes) }
 
     private func writeLater(
-        _ header: SnapshotHeader, _ bytes: [UInt8], _ disk: DiskPace, _ flush: @escaping @Sendable () throws -> Void
+        _ number: Int, _ header: SnapshotHeader, _ bytes: [UInt8], _ disk: DiskPace,
+        _ flush: @escaping @Sendable () throws -> Void
     ) {
         queue.schedule(after: .zero) { [self] in
             do {
-                try checkWanted()
+                try checkWanted(number)
                 try flush()
                 bytes.withUnsafeBytes { writeNow(header, $0, disk) }
                 state.withLock { ($0.isAtWork, $0.isHurried) = (false, false) }
-            } catch { giveUp(error) }
+            } catch { giveUp(number, error) }
         }
     }
 
-    private func giveUp(_ error: any Error) {
+    private func giveUp(_ number: Int, _ error: any Error) {
         let isFailure = !(error is CancellationError)
-        state.withLock { ($0.isAtWork, $0.hasFailed) = (false, $0.hasFailed || isFailure) }
+        state.withLock { state in
+            if number == state.newest { state.isAtWork = false }
+            state.hasFailed = state.hasFailed || isFailure
+        }
         if isFailure { complain("\(error); the next one is made on the stage's own thread, which pauses meanwhile") }
     }
 
-    private func checkWanted() throws {
-        if state.withLock(\.isUnwanted) { throw CancellationError() }
+    private func isDropped(_ number: Int) -> Bool { state.withLock { number <= $0.lastDropped } }
+
+    private func checkWanted(_ number: Int) throws {
+        if isDropped(number) { throw CancellationError() }
     }
 
     private func writeNow(_ header: SnapshotHeader, _ state: UnsafeRawBufferPointer, _ disk: DiskPace) {
