@@ -11,8 +11,8 @@ extension StageHost {
     /// Waits until the host's report meets a condition.
     ///
     /// - Parameter what: A description of the condition for the error.
-    /// - Throws: ``WaitFailure`` with the last report, if the host ends or the limit passes first. If the test's task
-    ///   is cancelled, the call returns without an error.
+    /// - Throws: ``WaitFailure`` with the last report, if the host ends or the limit passes first;
+    ///   `CancellationError` if the test's task is cancelled.
     package func wait(
         for what: String, within limit: Duration = .seconds(60),
         until condition: @escaping @Sendable (HostReport) -> Bool
@@ -28,5 +28,6 @@ extension StageHost {
             guard let problem else { return }
             throw WaitFailure("\(plan.stage): \(what): \(problem); \(control.report)")
         }
+        throw CancellationError()
     }
 }
