@@ -209,8 +209,8 @@ final class SourceLoop<S: Stage>: HostWork {
         guard producers.hasRoom(for: producer) else {
             refuse(
                 peer, "door.producers",
-                "the door knows \(ProducerPositions.lastingMax) producers' names and accepts no new name: use a name that "
-                    + "it knows, or a passing name (one that begins with '~')")
+                "the door has accepted lines under \(ProducerPositions.lastingMax) or more names without '~' and accepts no "
+                    + "new name: use a name that it knows, or a passing name (one that begins with '~')")
             return nil
         }
         guard let known = producers[producer] else {
