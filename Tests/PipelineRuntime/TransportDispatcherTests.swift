@@ -260,6 +260,14 @@ import Testing
         #expect(!dispatcher.hasRoom)
     }
 
+    @Test func `the stage takes no input while many apps together have too many waiting pushes`() {
+        let dispatcher = TransportDispatcher(routes: ["apns": RecordedRoute(room: 1).route])
+        dispatcher.append((1...16_000).map { push($0, "a", app: "app \($0 % 100)") })
+        #expect(dispatcher.hasRoom)
+        dispatcher.append((16_001...16_384).map { push($0, "a", app: "app \($0 % 100)") })
+        #expect(!dispatcher.hasRoom)
+    }
+
     private func push(
         _ number: UInt64, _ device: String, app: String = "app", to transport: String = "apns"
     ) -> Delivery {

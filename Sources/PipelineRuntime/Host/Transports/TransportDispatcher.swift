@@ -53,8 +53,8 @@ final class TransportDispatcher: Sendable {
     /// If this many pushes of one app wait, the stage takes no more input, unless other apps or transports have pushes
     /// too.
     private static let waitingMax = 4_096
-    /// If ``waitingMax`` pushes of one app wait, and other apps or transports have pushes too, the stage takes no more
-    /// input once this many pushes wait in all. Until then the app does not keep out the pushes of the others.
+    /// If this many pushes wait in all, the stage takes no more input. Until then an app with ``waitingMax`` waiting
+    /// pushes does not keep out the pushes of other apps and transports.
     private static let sharedWaitingMax = 16_384
 
     init(
@@ -107,8 +107,8 @@ final class TransportDispatcher: Sendable {
     var hasRoom: Bool {
         let now = monotonicNow()
         return state.withLock { state in
-            guard state.queues.contains(where: { $0.longestQueue >= Self.waitingMax }) else { return true }
             guard state.queues.reduce(0, { $0 + $1.waitingCount }) < Self.sharedWaitingMax else { return false }
+            guard state.queues.contains(where: { $0.longestQueue >= Self.waitingMax }) else { return true }
             return state.queues.count { $0.inFlight > 0 || $0.waitingCount > 0 } > 1
                 || state.queues.contains { $0.hasSeveralApps(at: now) }
         }
