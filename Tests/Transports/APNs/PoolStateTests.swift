@@ -53,4 +53,25 @@ struct PoolStateTests {
         state.close(at: state.moment)
         #expect(state.activity == .closed)
     }
+
+    @Test func `a push that ends while it waits for its second attempt is reported with its first attempt`() {
+        let start = PoolState.Moment(now: .uptimeNanoseconds(1), wall: .epoch, jitter: { 0 })
+        var state = PoolState(.toy(hasToken: false, connections: 1), at: start)
+        let push = APNsPush.toy(1, orderKey: nil, expires: start.wall.advanced(by: .seconds(5)))
+        state.add([push], { _ in }, windowLength: .seconds(60), at: start)
+        state.dialed(1, at: start)
+        state.received([.settings(streamsMax: 10)], from: 1, hasRead: true, isOver: false, at: start)
+        let idle = Array(#"{"reason":"IdleTimeout"}"#.utf8)
+        state.received(
+            [.answer(tag: 0, ResponseHead(status: 400), body: idle)], from: 1, hasRead: true, isOver: false, at: start)
+        var retired = state
+        retired.retire(at: start)
+        #expect(retired.takeAnswers(of: 0)?.answers.map(\.attempts) == [1])
+        let later = start.later(.seconds(10))
+        state.tick(at: later)
+        state.dialed(2, at: later)
+        state.received([.settings(streamsMax: 10)], from: 2, hasRead: true, isOver: false, at: later)
+        let answers = state.takeAnswers(of: 0)?.answers ?? []
+        #expect(answers.map(\.reason) == ["expired"] && answers.map(\.attempts) == [1])
+    }
 }

@@ -62,8 +62,11 @@ extension PoolState {
 
     /// Defers a push whose expiration has passed. The stage then ends the push.
     private mutating func deferExpired(_ tag: Int) {
-        guard let id = requests[tag]?.push.delivery.id else { return }
-        end(tag, TransportAnswer(id, .deferred, reason: "expired", attempts: 0, until: moment.wall))
+        guard let request = requests[tag] else { return }
+        end(
+            tag,
+            TransportAnswer(
+                request.push.delivery.id, .deferred, reason: "expired", attempts: request.attempts, until: moment.wall))
     }
 
     /// Called when the pool could not write a push.
@@ -140,7 +143,9 @@ extension PoolState {
                 batches[request.batch]?.late -= 1
                 freeIfDone(request.batch)
             } else {
-                answer(request.batch, deferral(request, .unanswered, reason: Self.retired, tries: 1, attempts: 0))
+                answer(
+                    request.batch,
+                    deferral(request, .unanswered, reason: Self.retired, tries: 1, attempts: request.attempts))
             }
             withdraw(tag)
         }
