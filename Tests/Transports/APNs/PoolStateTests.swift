@@ -54,6 +54,21 @@ struct PoolStateTests {
         #expect(state.activity == .closed)
     }
 
+    @Test func `after failures, no second connection is dialed before the first has reached the server`() {
+        let start = PoolState.Moment(now: .uptimeNanoseconds(1), wall: .epoch, jitter: { 0 })
+        var state = PoolState(.toy(hasToken: false, connections: 3), at: start)
+        func dialed() -> [Int] {
+            state.actions.compactMap { action -> Int? in if case .dial(let id) = action { id } else { nil } }
+        }
+        state.add([.toy(1, orderKey: nil)], { _ in }, windowLength: .seconds(1), at: start)
+        for id in 1...3 { state.ended(id, "is not there", at: start) }
+        for tick in 0..<5 { state.tick(at: start.later(.milliseconds(10_000 + 100 * Int64(tick)))) }
+        #expect(dialed() == [1, 2, 3, 4])
+        state.dialed(4, at: state.moment)
+        state.received([.settings(streamsMax: 10)], from: 4, hasRead: true, isOver: false, at: state.moment)
+        #expect(dialed() == [1, 2, 3, 4, 5])
+    }
+
     @Test func `a push that ends while it waits for its second attempt is reported with its first attempt`() {
         let start = PoolState.Moment(now: .uptimeNanoseconds(1), wall: .epoch, jitter: { 0 })
         var state = PoolState(.toy(hasToken: false, connections: 1), at: start)

@@ -12,6 +12,7 @@ extension PoolState {
         let missing = options.connections - connections.count { $0.state != .draining }
         guard stopped == nil, missing > 0, moment.now >= nextDial else { return }
         // After a failure, one connection first shows whether the server can be reached.
+        if dialFailures > 0, connections.contains(where: { $0.state != .draining && $0.missing != nil }) { return }
         for _ in 0..<(dialFailures > 0 ? 1 : missing) {
             connectionsMade += 1
             connections.append(PoolConnection(connectionsMade, isTrusted: !options.hasToken, at: moment.now))
