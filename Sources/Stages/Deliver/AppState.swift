@@ -57,6 +57,12 @@ struct AppHold: Equatable {
     /// When to send the next probe. Nil if ``hasWaiting`` is false, or if a probe has no answer yet.
     var due: Instant? { hasWaiting && probe == nil ? probeAt : nil }
 
+    /// What is tried next, for messages to the operator.
+    var nextTry: String {
+        if probe != nil { return "one push is being tried" }
+        return due.map { "next try at \($0)" } ?? "the next push is tried at once"
+    }
+
     init(at now: Instant) { probeAt = now.advanced(by: Self.firstInterval) }
 
     /// Schedules the next probe after a failed probe, and doubles the interval up to the limit.

@@ -16,7 +16,7 @@ extension DeliverStage {
                 subject.device.map { device.isNamed($0) } ?? true
             }
             guard let devices, !devices.isEmpty else { return [noDevice(push, subject.device)] }
-            return devices.map { explain(push, at: $0) }
+            return devices.map { explain(push, to: $0, at: now) }
         } catch {
             return [
                 Explanation(
@@ -34,7 +34,7 @@ extension DeliverStage {
             [.init(Member.user.description, push.userName)])
     }
 
-    private func explain(_ push: Push, at device: Device) -> Explanation {
+    private func explain(_ push: Push, to device: Device, at now: Instant) -> Explanation {
         let details: [Explanation.Detail] = [.init("device", device.name), .init("transport", device.transport)]
         if push.isFrom(device) {
             return Explanation(DeliverStage.kind, .originExcluded, "\(device.name) made the change", details)
@@ -45,11 +45,15 @@ extension DeliverStage {
                 "\(device.name) registered with transport \(device.transport), which the pipeline does not have",
                 details)
         }
+        if settings.expired == .drop, PushHeaders(push.headers).isExpired(at: now) {
+            return Explanation(
+                DeliverStage.kind, .pushExpired, "the push expired before deliver sent it to \(device.name)", details)
+        }
         if let hold = registry.apps[device.appIndex].hold {
             return Explanation(
                 DeliverStage.kind, .appStopped,
-                "transport \(device.transport) rejects every push of the app of \(device.name): Belfry sends one push "
-                    + "as a probe at \(hold.probeAt.rfc3339)", details)
+                "transport \(device.transport) rejects every push of the app of \(device.name): "
+                    + hold.nextTry, details)
         }
         return Explanation(
             DeliverStage.kind, .transportKnown, "\(device.name) is reached through transport \(device.transport)",

@@ -14,7 +14,7 @@ extension DeliverStage {
         return StageFinding(
             .warning, "app.stopped",
             "\(name): \(key.transport) rejects every push of \(key.appText): \(waiting.of("push")) waiting, "
-                + "next try at \(hold.probeAt)",
+                + hold.nextTry,
             fix: registry.apps[app].isSuspicious
                 ? "the transport has not accepted any device of this app yet: \(Self.remedyOfSuspicion)"
                 : "belfry doctor apns says what is wrong; app.stopped in the log of \(name) has the transport's answer",

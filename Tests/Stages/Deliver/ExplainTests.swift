@@ -1,11 +1,14 @@
 import PipelineKit
 import Testing
+import Time
 
 @testable import Deliver
 
 extension DeliverHarness {
-    fileprivate func explain(_ line: String, _ subject: ExplainedSubject = ExplainedSubject()) throws -> [Explanation] {
-        try InputEvent.read(line, sequence: 99) { stage.explain($0, at: .epoch, for: subject) }
+    fileprivate func explain(
+        _ line: String, _ subject: ExplainedSubject = ExplainedSubject(), at now: Instant = .epoch
+    ) throws -> [Explanation] {
+        try InputEvent.read(line, sequence: 99) { stage.explain($0, at: now, for: subject) }
     }
 }
 
@@ -30,6 +33,16 @@ struct ExplainTests {
         harness.answer(TransportAnswer(delivery.id, .stopped, status: 403, reason: "InvalidProviderToken"))
         harness.advance(to: 2)
         #expect(try harness.explain(push()).map(\.code) == [.appStopped])
+    }
+
+    @Test func `the explanation says that a push has expired, unless such pushes are sent`() throws {
+        for (settings, code) in [("drop", ExplanationCode.pushExpired), ("send", ExplanationCode.transportKnown)] {
+            var harness = try DeliverHarness(settings: "transports: {apns: {use: file}}\nexpired: \(settings)")
+            try harness.feed(register("mac"))
+            let late = Instant(microseconds: 2_000_000)
+            #expect(try harness.explain(push(expiration: 1), at: late).map(\.code) == [code])
+            #expect(try harness.explain(push(expiration: 3), at: late).map(\.code) == [.transportKnown])
+        }
     }
 
     @Test func `explaining a push does not change the stage`() throws {

@@ -313,6 +313,22 @@ import Time
         #expect(harness.operatorMessages == [])
     }
 
+    @Test func `the finding of a stopped app says when a push is tried, or that one is being tried`() throws {
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac"), push())
+        answerAll(&harness, .stopped)
+        harness.advance(to: 2)
+        func finding() -> String { harness.stage.findings(of: "out").map(\.text).joined(separator: "\n") }
+        #expect(finding().hasSuffix("1 push waiting, next try at 1970-01-01T00:01:01.000001Z"))
+        harness.advance(to: 62)
+        #expect(finding().hasSuffix("0 pushes waiting, one push is being tried"))
+        harness.answer(TransportAnswer(.init(push: 2, device: "mac"), .stopped, status: 403))
+        harness.advance(to: 63)
+        try harness.feed(unregister("mac"))
+        harness.advance(to: 1_000)
+        #expect(finding().hasSuffix("0 pushes waiting, the next push is tried at once"))
+    }
+
     @Test func `a stopped app is probed at growing intervals, and continues where it stopped`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), register("pad", topic: "other"), push(collapseID: nil))
