@@ -67,26 +67,23 @@ extension SettingsReader {
         return clients
     }
 
-    // ZeroMQ RFC 32: the alphabet of Z85 is letters, digits and this punctuation; 32 bytes are 40 characters.
-    private static let z85Punctuation = Set(".-:+=^!/*?&<>()[]{}@%$#".utf8)
+    // ZeroMQ RFC 32: 5 characters are 4 bytes, as a number in base 85 with these digits; 32 bytes are 40 characters.
+    private static let z85Digits = Array(
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#".utf8)
 
     private static func z85Key(_ node: SettingsNode) throws(Complaint) -> String {
         let text = try node.text(expecting: "a key")
-        guard text.utf8.allSatisfy({ z85Punctuation.contains($0) || isLetterOrDigit($0) }) else {
-            throw invalidKey(found: "a character that is not in Z85")
+        let digits = text.utf8.compactMap { z85Digits.firstIndex(of: $0) }
+        guard digits.count == text.utf8.count else { throw invalidKey(found: "a character that is not in Z85") }
+        guard digits.count == 40 else { throw invalidKey(found: digits.count.of("character")) }
+        let numbers = stride(from: 0, to: 40, by: 5).map { digits[$0..<($0 + 5)].reduce(0) { $0 * 85 + $1 } }
+        guard numbers.allSatisfy({ $0 <= UInt32.max }) else {
+            throw invalidKey(found: "five characters that Z85 never produces")
         }
-        guard text.utf8.count == 40 else { throw invalidKey(found: text.utf8.count.of("character")) }
         return text
     }
 
     private static func invalidKey(found: String) -> Complaint {
         Complaint("expected a Z85 key of 40 characters, found \(found)", hint: "keys with punctuation need quotes")
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        switch Unicode.Scalar(byte) {
-        case "0"..."9", "a"..."z", "A"..."Z": true
-        default: false
-        }
     }
 }

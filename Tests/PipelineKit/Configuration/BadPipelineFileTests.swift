@@ -202,6 +202,11 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:110: stages.s.curve.readers.screen: expected a Z85 key of 40 characters, found 5 characters; "
                 + "keys with punctuation need quotes"),
         BadFile(
+            "a key that Z85 never produces",
+            stage("curve: {publicKey: '\(String(repeating: "#", count: 40))', secretKey: {$env: K}}"),
+            "p.yaml:3:26: stages.s.curve.publicKey: expected a Z85 key of 40 characters, found five characters that "
+                + "Z85 never produces; keys with punctuation need quotes"),
+        BadFile(
             "three keys", stage("curve: {publicKey: ['\(key)', '\(key)', '\(key)'], secretKey: {$env: K}}"),
             "p.yaml:3:26: stages.s.curve.publicKey: has 3 keys; write one key, or two while the old key is replaced"),
         BadFile(
