@@ -168,6 +168,22 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `two fetches that find the same damage replace the store only once`() async throws {
+        let rig = try await CourierRig()
+        try rig.register(mac)
+        try await rig.deliver(rig.push("1", to: mac))
+        let queue = try rig.transport.storeQueue
+        func pages() async throws -> PageReader { try #require(try await queue.ask { store, _ in store.store.pages }) }
+        let damaged = try await pages()
+        _ = try await queue.ask { try $0.replaceStore(of: damaged, $1) }
+        let replacement = try await pages()
+        #expect(replacement !== damaged)
+        _ = try await queue.ask { try $0.replaceStore(of: damaged, $1) }
+        #expect(try await pages() === replacement)
+        #expect(try await rig.fetch(mac).alerts == ["1"])
+        try await rig.stop()
+    }
+
     @Test func `on a full disk, pushes are deferred, no notification is lost, and no poll is blocked`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)

@@ -87,7 +87,7 @@ struct Service: Sendable {
                     }
                 })
         } catch let error where error.isDamage && !isRetry {
-            _ = try await storeQueue.ask { try $0.replaceStore($1) }
+            _ = try await storeQueue.ask { try $0.replaceStore(of: inbox.pages, $1) }
             return try await fetch(token, since: since, limit: limit, isRetry: true)
         }
     }

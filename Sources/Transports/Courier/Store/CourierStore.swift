@@ -61,8 +61,13 @@ final class CourierStore {
         }
     }
 
-    /// Sets a damaged store aside, and rebuilds it.
-    func replaceStore(_ now: Instant) throws {
+    /// Replaces the damaged store that `pages` reads, unless it was replaced already.
+    func replaceStore(of pages: PageReader, _ now: Instant) throws {
+        if pages === store.pages { try replaceStore(now) }
+    }
+
+    /// Sets the damaged store aside, and rebuilds it.
+    private func replaceStore(_ now: Instant) throws {
         warn(setAside: try store.setAside())
         store = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode).store
         devices = nil
