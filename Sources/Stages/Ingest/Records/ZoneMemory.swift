@@ -14,6 +14,8 @@ struct ZoneMemory {
     /// The zones in the order in which events first named them. Zone `n` is at index `n - 1`.
     private var zones: [Zone] = []
     private var numbers: [NameFingerprint: UInt32] = [:]
+    /// The newest result of ``number(of:_:)``, because most changes in a row are in one zone.
+    private var newest: (fingerprint: NameFingerprint, number: UInt32)?
 
     static let defaultZone: UInt32 = 0
 
@@ -22,7 +24,13 @@ struct ZoneMemory {
     /// The number of an address's zone. A new zone gets the next number.
     mutating func number(of address: RecordAddress, _ fingerprint: NameFingerprint) -> UInt32 {
         if address.isInDefaultZone { return ZoneMemory.defaultZone }
-        if let number = numbers[fingerprint] { return number }
+        if let newest, newest.fingerprint == fingerprint { return newest.number }
+        let number = numbers[fingerprint] ?? add(fingerprint)
+        newest = (fingerprint, number)
+        return number
+    }
+
+    private mutating func add(_ fingerprint: NameFingerprint) -> UInt32 {
         zones.append(Zone(fingerprint: fingerprint))
         numbers[fingerprint] = UInt32(zones.count)
         return UInt32(zones.count)
