@@ -54,7 +54,7 @@ struct APNsDisplayTests {
         #expect(text(.requests, push)?.hasSuffix("  stored in place of 7") == true)
     }
 
-    @Test func `in the form requests, a request without warnings is shown on one line`() {
+    @Test func `in the requests form, a request without warnings is shown on one line`() {
         let line =
             "00:00:00.000  1/3  200  abcdef01…  com.example.Notes  alert  New note · Home · Milk · badge 3, sound default"
         #expect(text(.requests, request(notice(APNsDisplayTests.alert))) == line)

@@ -16,7 +16,7 @@ import Time
         (400, "BadTopic", .stop, .keep),
         (400, "DeviceTokenNotForTopic", .unknownAddress, .keep),
         (400, "DuplicateHeaders", .fail, .keep),
-        (400, "IdleTimeout", .retryOnce(.retryLater(.unanswered)), .replace),
+        (400, "IdleTimeout", .retryOnce(.retryLater(.briefly)), .replace),
         (400, "InvalidPushType", .fail, .keep),
         (400, "MissingDeviceToken", .fail, .keep),
         (400, "MissingTopic", .stop, .keep),
@@ -28,7 +28,7 @@ import Time
         (403, "Forbidden", .fail, .keep),
         (403, "InvalidProviderToken", .stop, .renew),
         (403, "MissingProviderToken", .stop, .keep),
-        (403, "UnrelatedKeyIdInToken", .retryOnce(.retryLater(.unanswered)), .replace),
+        (403, "UnrelatedKeyIdInToken", .retryOnce(.retryLater(.briefly)), .replace),
         (403, "BadEnvironmentKeyIdInToken", .stop, .keep),
         (403, "BadEnvironmentKeyInToken", .stop, .keep),
         (403, "TopicMismatch", .stop, .keep),
@@ -43,8 +43,8 @@ import Time
         (503, "ServiceUnavailable", .retryLater(.serverError), .keep),
         (503, "Service Unavailable", .retryLater(.serverError), .keep),
         (503, "Shutdown", .retryLater(.serverError), .replace),
-        (408, "", .retryLater(.unanswered), .keep),
-        (421, "", .retryOnce(.retryLater(.unanswered)), .replace),
+        (408, "", .retryLater(.briefly), .keep),
+        (421, "", .retryOnce(.retryLater(.briefly)), .replace),
         (502, "", .retryLater(.serverError), .keep),
         (504, "NewReason", .retryLater(.serverError), .keep),
         (410, "NewReason", .unregistered, .keep),
@@ -76,9 +76,9 @@ import Time
         #expect(backoff.wait(.serverError, attempts: 1, jitter: 0) == .seconds(720))
         #expect(backoff.wait(.serverError, attempts: 1, jitter: 0.5) == .seconds(900))
         #expect(backoff.wait(.serverError, attempts: 40, jitter: 0.5) == .seconds(7_200))
-        #expect(backoff.wait(.unanswered, attempts: 3, jitter: 0.5) == .seconds(4))
-        #expect(backoff.wait(.unanswered, attempts: 1, jitter: 0.5, retryAfter: .seconds(30)) == .seconds(30))
-        #expect(backoff.wait(.unanswered, attempts: 9, jitter: 0.5, retryAfter: .seconds(3)) == .seconds(60))
+        #expect(backoff.wait(.briefly, attempts: 3, jitter: 0.5) == .seconds(4))
+        #expect(backoff.wait(.briefly, attempts: 1, jitter: 0.5, retryAfter: .seconds(30)) == .seconds(30))
+        #expect(backoff.wait(.briefly, attempts: 9, jitter: 0.5, retryAfter: .seconds(3)) == .seconds(60))
     }
 
     @Test func `Retry-After is seconds or a date`() {

@@ -19,7 +19,7 @@ struct Backoff: Sendable {
 
     private func bounds(of wait: Treatment.Wait) -> (first: Duration, most: Duration) {
         switch wait {
-        case .unanswered: (.seconds(1), .seconds(60))
+        case .briefly: (.seconds(1), .seconds(60))
         case .slowDevice: (.seconds(10), .seconds(600))
         case .serverError: (serverError, max(serverError, .seconds(2 * 3_600)))
         case .tokenPause: (.seconds(5 * 60), .seconds(20 * 60))

@@ -26,9 +26,9 @@ struct Treatment: Hashable, Sendable {
     }
 
     enum Wait: Hashable, Sendable {
-        /// The push had no answer or was not sent, or APNs gave another temporary answer: wait for about one second or
-        /// longer.
-        case unanswered
+        /// The push had no answer or was not sent, or APNs gave a temporary answer that no other case is for: wait for
+        /// about one second or longer.
+        case briefly
         /// The device gets too many pushes: this push waits, but the other pushes of the app do not.
         case slowDevice
         /// APNs has an error of its own: wait for about ``Backoff/serverError`` (15 minutes by default) or longer.
@@ -42,7 +42,7 @@ struct Treatment: Hashable, Sendable {
         /// The pool sends no more requests over this connection, and opens another one.
         case replace
         /// As `replace`, for all connections of the pool, because APNs rejects their credential.
-        // Sending notification requests to APNs; Establishing a token-based connection to APNs: revoked.
+        // Sources: Sending notification requests to APNs; Establishing a token-based connection to APNs (revoked keys).
         case renew
         /// As `replace`. The pool also replaces the token, if ``SharedToken/replaceExpired(at:)`` allows it.
         case refreshToken
@@ -84,7 +84,7 @@ struct Treatment: Hashable, Sendable {
         "BadTopic": .init(.stop),
         "DeviceTokenNotForTopic": .init(.unknownAddress),
         "DuplicateHeaders": .init(.fail),
-        "IdleTimeout": .init(.retryOnce(.retryLater(.unanswered)), .replace),
+        "IdleTimeout": .init(.retryOnce(.retryLater(.briefly)), .replace),
         "InvalidPushType": .init(.fail),
         "MissingDeviceToken": .init(.fail),
         "MissingTopic": .init(.stop),
@@ -96,7 +96,7 @@ struct Treatment: Hashable, Sendable {
         "Forbidden": .init(.fail),
         "InvalidProviderToken": .init(.stop, .renew),
         "MissingProviderToken": .init(.stop),
-        "UnrelatedKeyIdInToken": .init(.retryOnce(.retryLater(.unanswered)), .replace),
+        "UnrelatedKeyIdInToken": .init(.retryOnce(.retryLater(.briefly)), .replace),
         "BadEnvironmentKeyIdInToken": .init(.stop),
         "BadEnvironmentKeyInToken": .init(.stop),
         "TopicMismatch": .init(.stop),
@@ -116,8 +116,8 @@ struct Treatment: Hashable, Sendable {
     private static func byStatus(_ status: Int) -> Treatment {
         switch status {
         case 410: .init(.unregistered)
-        case 421: .init(.retryOnce(.retryLater(.unanswered)), .replace)
-        case 408: .init(.retryLater(.unanswered))
+        case 421: .init(.retryOnce(.retryLater(.briefly)), .replace)
+        case 408: .init(.retryLater(.briefly))
         case 429: .init(.retryLater(.slowDevice))
         case 500...: .init(.retryLater(.serverError))
         default: .init(.fail)

@@ -176,7 +176,7 @@ extension PoolState {
         guard let request = requests[tag], request.returned < Self.returnsMax else {
             giveUpOn(id)
             let reason = answer == nil ? "the server refused the request \(Self.returnsMax) times" : nil
-            return retryLater(tag, .unanswered, answer, reason: reason)
+            return retryLater(tag, .briefly, answer, reason: reason)
         }
         waiting.prepend(tag)
     }
@@ -230,7 +230,7 @@ extension PoolState {
     private mutating func broke(_ tag: Int, _ code: HTTP2ErrorCode) {
         endFlight(tag)
         requests[tag]?.mayRepeat = true
-        retryLater(tag, .unanswered, nil, reason: code == .cancel ? Self.noAnswerCame : "\(Self.reset)\(code.rawValue)")
+        retryLater(tag, .briefly, nil, reason: code == .cancel ? Self.noAnswerCame : "\(Self.reset)\(code.rawValue)")
     }
 
     /// Replaces a connection on which the server sent GOAWAY.

@@ -145,7 +145,7 @@ extension PoolState {
             } else {
                 answer(
                     request.batch,
-                    deferral(request, .unanswered, reason: Self.retired, tries: 1, attempts: request.attempts))
+                    deferral(request, .briefly, reason: Self.retired, tries: 1, attempts: request.attempts))
             }
             withdraw(tag)
         }

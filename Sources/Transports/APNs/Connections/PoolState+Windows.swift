@@ -124,7 +124,7 @@ extension PoolState {
                 answer(
                     number,
                     deferral(
-                        request, .unanswered, reason: request.isBehind ? Self.behind : failure ?? reasonWithoutFailure,
+                        request, .briefly, reason: request.isBehind ? Self.behind : failure ?? reasonWithoutFailure,
                         tries: dialFailures, attempts: 0))
                 withdraw(tag)
             }
@@ -165,7 +165,7 @@ extension PoolState {
         batches[request.batch]?.late += 1
         late[request.push.delivery.id] = tag
         var answer = deferral(
-            request, .unanswered, reason: options.failsFast ? failure ?? noAnswer : reasonForLate(request),
+            request, .briefly, reason: options.failsFast ? failure ?? noAnswer : reasonForLate(request),
             tries: request.deferrals + 1, attempts: 0)
         answer.isUnderWay = true
         return answer

@@ -173,7 +173,7 @@ struct PoolState {
         requests.remove(tag)
         if request.flight != nil { request.mayRepeat = true }
         if !request.isLate {
-            answer(request.batch, deferral(request, .unanswered, reason: Self.closed, attempts: request.attempts))
+            answer(request.batch, deferral(request, .briefly, reason: Self.closed, attempts: request.attempts))
         }
     }
 }
