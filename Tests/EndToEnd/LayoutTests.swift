@@ -86,7 +86,7 @@ import Testing
     /// `"deliver"` is allowed, because there it names a message of a replay worker, not the stage.
     @Test func `neither PipelineKit nor the tools name a built-in stage`() throws {
         let kinds = Registry.builtIns.stages.keys.map { "\"\($0)\"" }
-        #expect(kinds.count == 5)
+        #expect(kinds.count >= 5)
         let allowed = ["WorkerReply+JSON.swift": "\"deliver\""]
         for name in ["PipelineKit", "Inspect", "Replay", "StageTool", "BelfryTool"] {
             let module = try #require(try Self.modules.get().first { $0.name == name })
