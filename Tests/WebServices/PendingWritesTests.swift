@@ -17,13 +17,34 @@ struct PendingWritesTests {
         writes.stored(through: 9, events: [])
         writes.begin(answered: 0, applied: 3)
         async let results = writes.write([PendingLine(id: "a", bytes: [])], until: .now + .seconds(30))
-        while writes.takeLines(first: 1, countMax: 10, bytesMax: 100).isEmpty { await Task.yield() }
+        while writes.takeLines(first: 1, countMax: 10, bytesMax: 100).lines.isEmpty { await Task.yield() }
         writes.answered(through: 1, last: 9, refusals: [:])
         guard case .stored(let events) = await results.first else {
             Issue.record("the write did not end")
             return
         }
         #expect(events.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `all lines of one request belong to one request, also when they are taken in two parts`() async {
+        let writes = Writes {}
+        writes.begin(answered: 0, applied: 0)
+        let lines = ["a", "b", "c"].map { PendingLine(id: $0, bytes: [1]) }
+        async let one = writes.write(lines, until: .now + .seconds(30))
+        while writes.count < 1 { await Task.yield() }
+        async let other = writes.write([PendingLine(id: "d", bytes: [1])], until: .now + .seconds(30))
+        while writes.count < 2 { await Task.yield() }
+        let parts = [
+            writes.takeLines(first: 1, countMax: 2, bytesMax: 100),
+            writes.takeLines(first: 3, countMax: 1, bytesMax: 100),
+            writes.takeLines(first: 4, countMax: 2, bytesMax: 100),
+        ]
+        #expect(parts.map { $0.lines.map(\.id) } == [["a", "b"], ["c"], ["d"]])
+        #expect(parts.map(\.requests.count) == [1, 1, 1])
+        #expect(parts[0].requests == parts[1].requests && parts[1].requests != parts[2].requests)
+        writes.close()
+        _ = await (one, other)
     }
 
     @Test func `a request is refused as a whole if the outcome of every line is unknown`() throws {

@@ -31,7 +31,7 @@ final class LogEndQuestions {
             let reads = barrier.beginQuestion()
             if reads > 0 {
                 try ask(while: mayRun)
-                LoadPause.pause(afterItems: reads)
+                LoadPause.pause(afterRequests: reads)
             } else {
                 _ = try poller.poll(timeoutMilliseconds: 100)
             }

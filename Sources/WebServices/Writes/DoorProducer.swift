@@ -29,9 +29,9 @@ struct DoorProducer<StoredEvent: Sendable>: Sendable {
         var checked = ContinuousClock.now
         while !isStopped() {
             wake.clear()
-            let first = next
-            while producer.hasRoom, try send(producer, &next) {}
-            LoadPause.pause(afterItems: Int(next - first))
+            var requests: Set<Int> = []
+            while producer.hasRoom, try send(producer, &next, &requests) {}
+            LoadPause.pause(afterRequests: requests.count)
             try producer.pump(wait: Self.checkInterval)
             guard .now - checked >= Self.checkInterval else { continue }
             checked = .now
@@ -39,10 +39,12 @@ struct DoorProducer<StoredEvent: Sendable>: Sendable {
         }
     }
 
+    /// - Parameter requests: Gets the requests that wait for the lines.
     /// - Returns: Whether there was something to send.
-    private func send(_ producer: Producer, _ next: inout UInt64) throws -> Bool {
-        let lines = writes.takeLines(first: next, countMax: Self.linesMax, bytesMax: Self.bytesMax)
+    private func send(_ producer: Producer, _ next: inout UInt64, _ requests: inout Set<Int>) throws -> Bool {
+        let (lines, waiting) = writes.takeLines(first: next, countMax: Self.linesMax, bytesMax: Self.bytesMax)
         guard !lines.isEmpty else { return false }
+        requests.formUnion(waiting)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(lines.reduce(0) { $0 + $1.bytes.count + 1 })
         for line in lines {

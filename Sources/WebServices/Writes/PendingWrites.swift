@@ -121,7 +121,8 @@ extension PendingWrites {
     /// for each line. The first line is taken even if it is longer.
     ///
     /// - Parameter first: The number that the first line has at the door.
-    func takeLines(first: UInt64, countMax: Int, bytesMax: Int) -> [PendingLine] {
+    /// - Returns: The lines, and the numbers of their requests.
+    func takeLines(first: UInt64, countMax: Int, bytesMax: Int) -> (lines: [PendingLine], requests: Set<Int>) {
         state.withLock { state in
             var bytes = 0
             let lines = state.queue.prefix(countMax).prefix { line in
@@ -130,7 +131,7 @@ extension PendingWrites {
             }
             state.queue.removeFirst(lines.count)
             for (index, line) in lines.enumerated() { state.ledger?.sent(line.id, asLine: first + UInt64(index)) }
-            return Array(lines)
+            return (Array(lines), Set(lines.compactMap { state.open[$0.id]?.request }))
         }
     }
 
