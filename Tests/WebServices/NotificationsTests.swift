@@ -1,4 +1,7 @@
 import Foundation
+import HTTPServer
+import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -54,6 +57,35 @@ struct NotificationsTests {
             let expired = try await changes("0-1-1")
             #expect(expired.status == 410 && expired["serverErrorCode"] == "CHANGE_TOKEN_EXPIRED", "\(expired)")
         }
+    }
+
+    @Test func `a device whose courier token the courier does not know is passed over`() async throws {
+        let known = Mutex<Set<String>>([])
+        let asked = Mutex<[String]>([])
+        let options = WebServerOptions(host: "127.0.0.1", port: 0)
+        let courier = try await WebServer.start(options) { request in
+            let token = request.path.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+            asked.withLock { $0.append(token) }
+            guard known.withLock({ $0.contains(token) }) else { return WebResponse(status: .forbidden) }
+            let page = #"{"notifications":[],"serverChangeToken":"a-1-2","moreComing":false}"#
+            return WebResponse(status: .ok, body: page.utf8)
+        }
+        try await GatewayRig.with(#", courier: "http://127.0.0.1:\#(courier.port)""#) { rig in
+            var tokens: [String] = []
+            for device in ["browser", "mac", "tv"] {
+                let made = try await rig.post(
+                    "tokens/create", #"{"apnsEnvironment":"development","clientId":"\#(device)"}"#)
+                tokens.append(try #require(made["apnsToken"]))
+            }
+            let early = try await rig.post("private/notifications/changes")
+            #expect(early.status == 503 && early["reason"]?.contains("does not know the user's devices") == true)
+            #expect(asked.withLock { $0 } == tokens)
+            known.withLock { $0 = [tokens[1]] }
+            let answer = try await rig.post("private/notifications/changes")
+            #expect(answer.status == 200 && answer["syncToken"] == "a-1-2", "\(answer)")
+            #expect(asked.withLock { Array($0.dropFirst(3)) } == tokens.dropLast())
+        }
+        try await courier.stop(within: .seconds(30))
     }
 
     @Test func `the answer without a courier names the setting, and with an unreachable courier asks for a retry`()
