@@ -132,6 +132,28 @@ struct FrontTests {
         }
     }
 
+    // MARK: The length of bodies
+
+    @Test func `only an address from an answer to assets upload accepts a body as long as an asset`() async throws {
+        try await GatewayRig.with { rig in
+            let upload = try await rig.post(
+                "private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#)
+            let ticket = try #require(upload["tokens.0.url"]?.split(separator: "/").last)
+            let limits = [
+                ("/assets/\(ticket)", AssetFolder.bytesMax), ("/assets/\(ticket)0", RequestBody.bytesMax),
+                (Self.lookup, RequestBody.bytesMax),
+            ]
+            for (path, bytesMax) in limits {
+                for (length, status) in [(bytesMax, 100), (bytesMax + 1, 413)] {
+                    let client = try rig.connectRawClient()
+                    client.send("POST \(path) HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n")
+                    client.send("content-length: \(length)\r\n\r\n")
+                    #expect(await client.statuses(1) == [status], "\(path) \(length)")
+                }
+            }
+        }
+    }
+
     // MARK: Methods
 
     @Test(arguments: [
