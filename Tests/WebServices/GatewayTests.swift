@@ -51,6 +51,34 @@ struct GatewayTests {
         }
     }
 
+    @Test func `the limits of an answer hold for all its zones together`() async throws {
+        try await GatewayRig.with { rig in
+            let zone = #""zoneID":{"zoneName":"Work"}"#
+            try await rig.post(
+                "private/zones/modify", #"{"operations":[{"operationType":"create","zone":{\#(zone)}}]}"#)
+            let text = String(repeating: "x", count: 900_000)
+            let saved = try await rig.modify("create", "n1", fields: #"{"text":{"value":"\#(text)"}}"#, zone: "Work")
+            #expect(saved["records.0.recordChangeTag"] != nil, "\(saved.text.suffix(300))")
+            func changes(_ count: Int, limit: Int) async throws -> [[String: Any]] {
+                let zones = Array(repeating: "{\(zone)}", count: count).joined(separator: ",")
+                let answer = try await rig.post(
+                    "private/changes/zone", #"{"zones":[\#(zones)],"resultsLimit":\#(limit)}"#)
+                let json = try JSONSerialization.jsonObject(with: Data(answer.text.utf8)) as? [String: Any]
+                return try #require(json?["zones"] as? [[String: Any]], "\(answer.text.prefix(300))")
+            }
+            func counts(_ zones: [[String: Any]]) -> [Int] { zones.map { ($0["records"] as? [Any])?.count ?? -1 } }
+
+            #expect(counts(try await changes(3, limit: 2)) == [1, 1, 0])
+            // 16 MiB of fields are 18.6 times the record.
+            let zones = try await changes(21, limit: 200)
+            #expect(counts(zones) == Array(repeating: 1, count: 19) + [0, 0])
+            #expect(zones.map { $0["moreComing"] as? Bool } == counts(zones).map { $0 == 0 })
+            let token = try #require(zones.last?["syncToken"] as? String)
+            let rest = try await rig.post("private/records/changes", #"{\#(zone),"syncToken":"\#(token)"}"#)
+            #expect(rest.count("records") == 1 && rest["moreComing"] == "0", "\(rest.text.suffix(300))")
+        }
+    }
+
     @Test func `each operation follows the rules of change tags`() async throws {
         try await GatewayRig.with { rig in
             let created = try await rig.modify("create", "n1")
