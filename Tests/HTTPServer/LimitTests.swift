@@ -59,14 +59,16 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a client that sends its whole body before it reads gets the refusal, not a reset`() async throws {
+    @Test func `a client that sends its whole request before it reads gets the refusal, not a reset`() async throws {
         let rig = try await ServerRig { $0.limits.bodyBytesMax = 100 }
-        let length = 16 << 20
-        for head in ["content-length: \(length)\r\n\r\n", "transfer-encoding: chunked\r\n\r\n1000000\r\n"] {
+        let rest = String(repeating: "x", count: 16 << 20)
+        for (start, status) in [
+            ("content-length: 16777216\r\n\r\n", 413), ("transfer-encoding: chunked\r\n\r\n1000000\r\n", 413),
+            ("transfer-encoding: chunked\r\n\r\nnone\r\n", 400), ("long: ", 431),
+        ] {
             let client = try rig.connect()
-            let body = String(repeating: "x", count: length)
-            #expect(await onThread { client.send("POST / HTTP/1.1\r\nhost: x\r\n\(head)\(body)") })
-            #expect(RawClient.statuses(in: await client.rest()) == [413])
+            #expect(await onThread { client.send("POST / HTTP/1.1\r\nhost: x\r\n\(start)\(rest)") }, "\(status)")
+            #expect(RawClient.statuses(in: await client.rest()) == [status])
         }
         try await rig.stop()
     }
