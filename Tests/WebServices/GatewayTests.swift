@@ -76,6 +76,12 @@ struct GatewayTests {
             let token = try #require(zones.last?["syncToken"] as? String)
             let rest = try await rig.post("private/records/changes", #"{\#(zone),"syncToken":"\#(token)"}"#)
             #expect(rest.count("records") == 1 && rest["moreComing"] == "0", "\(rest.text.suffix(300))")
+
+            for number in 2...10 {
+                let fields = #"{"text":{"value":"\#(text)"}}"#
+                _ = try await rig.modify("create", "n\(number)", fields: fields, zone: "Work")
+            }
+            #expect(counts(try await changes(4, limit: 200)) == [10, 8, 1, 0])
         }
     }
 

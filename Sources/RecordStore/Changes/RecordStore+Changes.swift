@@ -8,17 +8,17 @@ extension RecordStore {
 
     /// The records of a zone that changed since a token, in the order of their newest changes.
     ///
-    /// A page ends early if the records would have too many bytes, but has at least one record.
-    ///
     /// - Parameters:
     ///   - token: Nil for all records of the zone that are not deleted.
+    ///   - bytesMax: The page ends before the record with which its fields would have more bytes, but has at least one
+    ///     record. Nil for ``answerBytesMax``.
     ///   - recordTypes: `desiredRecordTypes`; nil for all.
     ///   - isReverse: Whether the newest changes come first. The token of the last page then leads to changes that came
     ///     after the first page.
     /// - Throws: ``RecordReadError`` for a zone that does not exist, for an invalid or expired token, or if the store
     ///   cannot be read.
     package func changes(
-        of zone: ZoneKey, in database: DatabaseID, since token: String?, limit: Int = changesMax,
+        of zone: ZoneKey, in database: DatabaseID, since token: String?, limit: Int = changesMax, bytesMax: Int? = nil,
         recordTypes: Set<String>? = nil, isReverse: Bool = false
     ) throws(RecordReadError) -> ChangesPage {
         try readForClient { db in
@@ -33,7 +33,7 @@ extension RecordStore {
                     let record = row.record(in: key, of: database)
                     guard recordTypes?.contains(record.type) ?? true else { return true }
                     bytes += row.fields.count
-                    if bytes > answerBytesMax, !records.isEmpty { return false }
+                    if bytes > bytesMax ?? answerBytesMax, !records.isEmpty { return false }
                     records.append(record)
                     return true
                 }

@@ -34,7 +34,8 @@ extension WebService {
                     json.append(member: .zoneID)
                     zoneRequest.zone.write(to: &json, in: database)
                     do throws(ServiceError) {
-                        let page = try zoneRequest.page(store, database, limit: min(left, zoneRequest.limit))
+                        let page = try zoneRequest.page(
+                            store, database, limit: min(left, zoneRequest.limit), bytesMax: bytesLeft)
                         left -= page.records.count
                         bytesLeft -= page.records.reduce(0) { $0 + ($1.fields?.count ?? 0) }
                         if bytesLeft <= 0 { left = 0 }
@@ -92,10 +93,13 @@ private struct ZoneChangesRequest {
         options = try RecordOptions(json, assetURL)
     }
 
-    func page(_ store: RecordStore, _ database: DatabaseID, limit: Int) throws(ServiceError) -> ChangesPage {
+    func page(
+        _ store: RecordStore, _ database: DatabaseID, limit: Int, bytesMax: Int? = nil
+    ) throws(ServiceError) -> ChangesPage {
         try ServiceError.ofReading { () throws(RecordReadError) in
             try store.changes(
-                of: zone, in: database, since: token, limit: limit, recordTypes: recordTypes, isReverse: isReverse)
+                of: zone, in: database, since: token, limit: limit, bytesMax: bytesMax, recordTypes: recordTypes,
+                isReverse: isReverse)
         }
     }
 
