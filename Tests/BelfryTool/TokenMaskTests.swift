@@ -24,12 +24,12 @@ import Testing
         #expect(mask != TokenMask.mask(String(token.dropLast()) + "e"))
     }
 
-    @Test func `tokens that are not hexadecimal have different masks, which are not hexadecimal`() {
+    @Test func `two tokens that are not hexadecimal have two masks, and these are not hexadecimal`() {
         #expect(TokenMask.mask("device of alice").hasPrefix("masked-"))
         #expect(TokenMask.mask("x") != TokenMask.mask("y") && TokenMask.mask("x") != TokenMask.mask("X"))
     }
 
-    @Test func `only device tokens are masked; a dead letter's malformed event is emptied if it may have one`() throws {
+    @Test func `only tokens are masked; dead letters lose malformed events that may have a token`() throws {
         let mask = TokenMask.mask("6a0f")
         let lines = [
             (

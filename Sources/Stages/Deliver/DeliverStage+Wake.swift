@@ -37,9 +37,9 @@ extension DeliverStage {
         if settings.retired != nil { enqueue(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
-    /// Withdraws all unanswered pushes to the devices for which `isIncluded` is true. A push that a transport has
-    /// already taken gets the transport's answer nevertheless. Notices, the probes of apps and pushes that the
-    /// transport still has are not withdrawn.
+    /// Withdraws the unanswered pushes to the devices for which `isIncluded` is true, except notices, the probes of apps,
+    /// and pushes that are ``PendingPush/isStillAtTransport``. A withdrawal has no effect on a push that has already
+    /// left the host's queue: this push gets the transport's answer.
     private func withdraw(
         as outcome: TransportAnswer.Outcome, status: Int? = nil, reason: String?, into out: inout Outbox,
         where isIncluded: (Device) -> Bool
@@ -95,9 +95,9 @@ extension DeliverStage {
 
     /// The first held push that can be the app's probe; nil if there is no such push.
     ///
-    /// Unless `retryTo` is `first`, all held pushes of the app are checked before. A held push ends if
-    /// ``readdressed(_:)`` returns nil for it, and is released if its device is now registered for another app or
-    /// transport.
+    /// Unless `retryTo` is `first`, this function checks all held pushes of the app, also those after the one that it
+    /// returns. A held push ends if ``readdressed(_:)`` returns nil for it, and is released if its device is now
+    /// registered for another app or transport.
     private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
         guard settings.retryTo != .first else { return pending.held(of: app).first }
         var first: PendingPush?

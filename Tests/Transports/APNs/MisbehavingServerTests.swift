@@ -9,8 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct MisbehavingServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
-    /// After the first window, each window may last an hour. If a later window waited for the server, the test would
-    /// exceed its time limit.
+    /// After the first push, the transport may wait an hour for the answers to each push. If it did wait for the server
+    /// again, the test would exceed its time limit.
     @Test(arguments: bad)
     func `pushes wait once for a misbehaving server, and are sent when it answers again`(_ conduct: RawServer.Conduct)
         async throws
