@@ -6,8 +6,8 @@ import Payload
 import PipelineKit
 
 extension Registry {
-    /// Belfry's own stages and coalescing policies. The program of a single stage also links all stages, because it
-    /// needs the names of their logs.
+    /// Belfry's own stages and coalescing policies. Even the program of a single stage contains the code of all
+    /// stages, because it needs the names of their logs.
     package static var builtInStages: Registry {
         var registry = Registry()
         registry.register(IngestStage.self)

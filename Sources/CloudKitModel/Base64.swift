@@ -11,7 +11,7 @@ package enum Base64 {
             let order = Int(digit(left[index]) ?? -1) - Int(digit(right[index]) ?? -1)
             if order != 0 { return order }
         }
-        // A string without padding never equals a padded string, as in a comparison of strings.
+        // If the digits are equal, but only one string has padding, the strings are not equal.
         return leftCount != rightCount ? leftCount - rightCount : left.count - right.count
     }
 

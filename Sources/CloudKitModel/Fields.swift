@@ -21,7 +21,7 @@ package enum Fields {
     private static func check(field: JSONValue, allowsNull: Bool) throws(ModelError) {
         guard field.isObject else { throw field.kindError("a field is an object {\"value\": …, \"type\": …}") }
         guard let value = field["value"] else {
-            throw ModelError.missing("value", "is required: leave a field without a value out of the record")
+            throw ModelError.missing("value", "is required: if a field has no value, leave the field out")
         }
         if allowsNull, value.isNull { return }
         guard let word = field[.type] else {

@@ -1,5 +1,6 @@
-/// Numbers by name, which say how far the stage of a log has come in its input. The number of an upstream log is the
-/// last sequence that was processed. The host also stores other numbers, such as the positions of producers.
+/// Numbers by name, which say how far the stage of a log has come in its input. The number under the name of an
+/// upstream log is the sequence of the last event of that log that the stage has processed. The host also stores other
+/// numbers, such as the positions of producers.
 ///
 /// A batch's cursor has only the entries that the batch changes. A log's cursor combines the cursors of all its
 /// batches.

@@ -27,7 +27,8 @@ package enum EventLogError: Error, Hashable, Sendable {
     case notALog(directory: String)
     /// The folder holds segments, but no `log.json`.
     case withoutManifest(directory: String)
-    /// The log has lost its last events: it ends with `last`, but `file` was made when it had reached `sequence`.
+    /// The log has lost its last events: it ends with `last`, but `file` was made when the log had reached
+    /// `sequence`.
     case endLost(directory: String, last: UInt64, file: String, sequence: UInt64)
     /// The `settings.ndjson` of a log is damaged or belongs to another log. The events are not affected.
     case wrongSettings(file: String, line: Int, reason: String)
@@ -55,7 +56,7 @@ extension EventLogError: CustomStringConvertible {
         case .notALog(let directory): "\(directory) holds no log"
         case .withoutManifest(let directory): "\(directory)/log.json is missing, although there are segments of a log"
         case .endLost(let directory, let last, let file, let sequence):
-            "\(directory) ends with sequence \(last), but \(file) was made when it had reached \(sequence): "
+            "\(directory) ends with sequence \(last), but \(file) was made when the log had reached \(sequence): "
                 + "\(sequence - last) or more events are lost"
         case .wrongSettings(let file, let line, let reason): "\(file), line \(line): \(reason)"
         }

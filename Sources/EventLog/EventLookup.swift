@@ -14,9 +14,9 @@ package final class EventLookup {
     /// The segments whose files are open.
     private var open: Set<UInt64> = []
 
-    /// If more segments are open, their files are closed.
+    /// The maximum number of open files. Before one more file is opened, all of them are closed.
     private static let openMax = 64
-    /// Of more segments than this, the oldest one is forgotten.
+    /// The maximum number of ``segments``. Beyond it, a new segment replaces the oldest one.
     private static let segmentsMax = 1_024
 
     /// - Parameter directory: The log's own folder. It may be made later.
@@ -121,9 +121,9 @@ final class SegmentLookup {
 
     /// Within this distance, a batch is found by reading header after header.
     private static let stepBytes: UInt64 = 16 << 10
-    /// So many bytes before the likely place of an event the search for its batch begins, at first.
+    /// The search for an event's batch first begins this many bytes before the likely place of the event.
     private static let leadBytes: UInt64 = 128 << 10
-    /// After so many guesses, a batch is found by bisection, because the events differ too much in size.
+    /// After this many guesses, a batch is found by bisection, because the events differ too much in size.
     private static let guessesMax = 4
 
     init(_ path: String, first: UInt64, _ identity: LogIdentity) {
@@ -197,7 +197,7 @@ extension SegmentLookup {
             if let (offset, header) = found, offset < end.offset, header.firstSequence <= sequence {
                 low = BatchStart(sequence: header.firstSequence, offset: offset)
                 remember(low, bytes: header.batchBytes)
-                // Bisecting the batch itself would read most of it.
+                // End the search here: to bisect inside this batch would read most of it.
                 if header.holds(sequence) { return }
             } else {
                 end = BatchStart(sequence: found?.header.firstSequence ?? end.sequence, offset: start)
@@ -358,7 +358,7 @@ struct LineOffsets: Sendable {
         }
     }
 
-    /// A part of the body that has a line, and the number of the part's first line.
+    /// The part of the body that contains the line with this number, and the number of the part's first line.
     func part(with line: Int, bodyBytes: Int) -> (firstLine: Int, bytes: Range<Int>) {
         let index = line / LineOffsets.step
         let end = index + 1 < steps.count ? Int(steps[index + 1]) : bodyBytes

@@ -8,8 +8,8 @@ extension LogExport {
         }
     }
 
-    /// The snapshots, if a replay needs them because the log or its upstream log lacks its first events. A missing
-    /// upstream log counts, too.
+    /// The snapshots, if a replay needs them because the log or its upstream log lacks its first events. The same
+    /// applies if the upstream log is missing.
     ///
     /// Call this method before reading the segments, so that no snapshot is newer than the exported events.
     static func neededSnapshots(of log: LogDirectory, _ upstream: UpstreamNote?) throws -> [SnapshotFile] {

@@ -3,9 +3,9 @@ import Time
 
 /// Repairs a damaged log by cutting it off where the damage begins.
 ///
-/// Later batches cannot be kept, because the sequences would have a gap. The repair first moves or copies the old
-/// version of every file that it changes to a folder for copies, except the trim note, which is an empty file. No
-/// writer can open the log during a repair.
+/// Later batches cannot be kept, because the sequences would have a gap. Before the repair changes a file, it
+/// moves or copies the old version to a folder for copies. Only the trim note has no copy, because it is an empty file.
+/// No writer can open the log during a repair.
 package final class LogRepair {
     /// What ``apply(at:)`` will do.
     package let plan: RepairPlan

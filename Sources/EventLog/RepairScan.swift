@@ -81,8 +81,8 @@ struct RepairScan {
         plan.keptThrough = segment.nextSequence - 1
         for first in rest {
             let isDamaged = offset != nil && first == rest.first
-            // Of these files, only the damaged segment's file can stay: if a batch before the damage is intact, or if
-            // the segment is the log's first.
+            // Of the files in `rest`, only the damaged segment's file can stay. It stays if a batch before the damage
+            // is intact, or if the segment is the log's first.
             let kept = isDamaged && (offset ?? 0 > 0 || first == 1) ? offset : nil
             let segment = try SegmentReader(log, first, identity, buffer: buffer)
             plan.cuts.append(try cut(segment.file, keeping: kept))

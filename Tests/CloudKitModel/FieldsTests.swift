@@ -40,7 +40,7 @@ struct FieldsTests {
             #"{"a":1}"#, "member.kind", at: "a", #"a field is an object {"value": …, "type": …}, not a number"#),
         RefusedText(
             #"{"a":{"type":"STRING"}}"#, "member.missing", at: "a.value",
-            "value is required: leave a field without a value out of the record"),
+            "value is required: if a field has no value, leave the field out"),
         RefusedText(#"{"1a":{"value":1}}"#, "name.characters", at: "1a", #"\#(nameRule) "1a" is not"#),
         RefusedText(
             #"{"a\nb":{"value":1}}"#, "name.characters", at: "a\nb", #"\#(nameRule) "a\u{a}b" is not"#),

@@ -11,7 +11,7 @@ struct MatchPairs {
     private(set) var watched = 0
     private var hash = SHA256()
     private var ids: [[UInt8]] = []
-    /// The IDs of subscriptions that do not count.
+    /// The IDs of the subscriptions whose pairs are left out.
     private let ignored: Set<[UInt8]>
     /// All lines; empty unless `keepsText` is set.
     private(set) var text = Data()

@@ -7,8 +7,8 @@ struct PipelineBenchOptions: Sendable {
     var rate: Int?
     var subscriptions = 10_000
     var records = 100_000
-    /// How many devices to register, one for each user. Every user with subscriptions has a device, even if that makes
-    /// more devices.
+    /// How many devices to register, one for each user. Every user with subscriptions has a device, so if more users
+    /// have subscriptions, there are more devices than this number.
     var devices = 0
     /// The setting `snapshotBytes` of the pipeline file; nil for the default.
     var snapshotBytes: String?
@@ -63,7 +63,7 @@ struct PipelineResult: Sendable {
         /// Resident bytes when half of the changes were sent.
         var halfwayBytes: UInt64
         /// The number of snapshots since the first change was sent, without the snapshot that a stage makes when it
-        /// stops. A stage that has many snapshots removes some, which do not count.
+        /// stops, and without the snapshots that the stage has removed because it had many.
         var snapshots: Int
         /// The longest pause for each cause before the first change was sent.
         var pausesBefore: [StagePause]

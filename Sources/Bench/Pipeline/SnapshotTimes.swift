@@ -47,7 +47,7 @@ struct SnapshotTimes {
         return low < spans.count && spans[low].start <= end
     }
 
-    /// The share of the time between two moments in which a stage made a snapshot.
+    /// The share of the time from `start` to `end` during which at least one stage made a snapshot.
     func share(from start: Instant, to end: Instant) -> Double {
         let taken = spans.reduce(Int64(0)) {
             $0 + max(0, min($1.end, end).microseconds - max($1.start, start).microseconds)

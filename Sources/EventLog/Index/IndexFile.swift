@@ -7,7 +7,7 @@ struct IndexFile {
     private let header: IndexHeader
     private let digest: UInt64
     private let file: OpenFile
-    /// The offset of the next block; nil if this process must not write. Then the file cannot be opened for writing,
+    /// The offset of the next block. Nil if this process must not write, because the file cannot be opened for writing,
     /// another process has the lock, a write has failed, or the file is finished.
     private var end: UInt64?
     private var isLocked: Bool

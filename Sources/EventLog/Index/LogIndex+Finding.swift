@@ -36,7 +36,7 @@ extension LogIndex {
         return events
     }
 
-    /// The event with a sequence; nil if the log ended before the event at the most recent update.
+    /// The event with a sequence; nil if the event was not in the log yet at the most recent update.
     ///
     /// - Throws: ``EventLogError/gone(directory:sequence:first:)``.
     package func event(at sequence: UInt64) throws(EventLogError) -> LoggedEvent? {

@@ -195,7 +195,7 @@ struct RefusedCommandsTests {
             #"change is "create", and a new record had no earlier fields: leave before out"#),
         Row(
             Example.save(also: #","before":{"a":{"type":"STRING"}}"#), "member.missing", at: "before.a.value",
-            "value is required: leave a field without a value out of the record"),
+            "value is required: if a field has no value, leave the field out"),
         Row(
             Example.delete(also: #","before":[]"#), "member.kind", at: "before",
             "a dictionary of fields is an object, not an array"),

@@ -6,7 +6,8 @@ extension MatchWorkload {
         #"["create","update"]"#, #"["create"]"#, #"["update"]"#, #"["delete"]"#, #"["create","update","delete"]"#,
     ]
 
-    /// Hashes of a subscription without its ID. CloudKit refuses a second subscription of a user with the same content.
+    /// Hashes of a subscription without its ID. CloudKit refuses a subscription if its user already has a
+    /// subscription with the same content.
     private struct Content: Hashable {
         let head: Int
         let tail: Int

@@ -4,8 +4,8 @@ import JSON
 ///
 /// There are forty record types; the first types are more frequent. Each type has two anchors and five plain fields.
 /// Anchors are the fields that most apps subscribe to. Most predicates test one anchor and up to three plain fields.
-/// A few predicates only exclude values, so that no index can serve them. An anchor has more different values if there
-/// are more subscriptions. A plain field always has the same number of values. A dense workload differs: see
+/// A few predicates only exclude values, so that no index can serve them. The number of an anchor's values grows
+/// with the number of subscriptions. The number of a plain field's values is fixed. A dense workload differs: see
 /// ``isDense``.
 struct MatchWorkload {
     let seed: UInt64

@@ -23,8 +23,8 @@ extension MatchWorkload {
         return isDense ? denseClauses(type, roll, &random) : clauses(type, isAnchored: isAnchored, &random)
     }
 
-    /// The clauses of one or two plain fields. Three of ten predicates have only the first of these clauses, and the
-    /// clause of an anchor.
+    /// In seven of ten predicates, the clauses of one or two plain fields. In the other three, only the first of these
+    /// clauses, and the clause of an anchor.
     private func denseClauses(_ type: RecordType, _ roll: Int, _ random: inout WorkloadRandom) -> [WorkloadClause] {
         let clauses = random.sample(type.plain, 1 + random.below(2)).flatMap { plainClauses($0, &random) }
         return roll < 700 ? clauses : clauses.prefix(1) + [anchorClause(type.anchors[random.below(2)], &random)]
