@@ -220,7 +220,7 @@ var tests: [Target] {
         }
 }
 
-/// Files in the folders of tests that are not part of a target.
+/// Data and scripts in the folders of tests. The test targets exclude them.
 var notSwift: [String: [String]] {
     [
         "Integration": ["Logs"],
@@ -230,7 +230,7 @@ var notSwift: [String: [String]] {
     ]
 }
 
-/// Imports of tests beyond those of their target.
+/// The modules that tests import in addition to the imports of the target that they test.
 var testsAlsoUse: [String: [Target.Dependency]] {
     [
         "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "BelfryTool": ["Bench"],

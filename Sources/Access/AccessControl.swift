@@ -78,8 +78,8 @@ package final class AccessControl: Sendable {
     /// Refuses a client with too many failed attempts. Otherwise runs `check`, and records a failed attempt. After too
     /// many failed attempts with one key, also refuses requests with this key from clients that failed lately.
     ///
-    /// - Parameter check: Returns its result, and the ID of the request's key; nil in open mode. For a sign-in, this is
-    ///   the key that signed the assertion, not the API token.
+    /// - Parameter check: Returns the result of this function, and the ID of the request's key. The ID is nil in open
+    ///   mode. For a sign-in, the key is the one that signed the assertion, not the API token.
     private func limitingFailures<Result>(
         _ request: AccessRequest, at now: Instant, _ check: () throws(AccessError) -> (Result, keyID: String?)
     ) throws(AccessError) -> Result {

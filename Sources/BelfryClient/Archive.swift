@@ -21,7 +21,8 @@ enum Archive {
         guard let data = coder.decodeObject(of: NSData.self, forKey: key) else { return nil }
         if let value = parse(Data(referencing: data), read) { return value }
         coder.failWithError(CocoaError(.coderReadCorrupt))
-        // Foundation on Linux drops that error, but reports a missing key.
+        // Foundation on Linux drops the error of `failWithError`. But it reports a missing key, so ask for a key that
+        // no archive has.
         _ = coder.decodeObject(of: NSData.self, forKey: damageKey)
         return nil
     }

@@ -30,7 +30,7 @@ protocol BenchReport {
 extension BenchOptions {
     /// Makes all runs, each in a new folder.
     ///
-    /// - Parameter value: Returns the value of a run by which the median run is chosen.
+    /// - Parameter value: Returns a number for each run. The median of these numbers determines the median run.
     func measure<Result>(
         by value: (Result) -> Double, keepsFolder: Bool = false, _ run: (ScratchFolder) async throws -> Result
     ) async throws -> (median: Result, all: [Result]) {
@@ -43,7 +43,7 @@ extension BenchOptions {
         return (all.median(by: value) ?? all[0], all)
     }
 
-    /// - Parameter values: The value of each run by which the median run was chosen.
+    /// - Parameter values: The number for each run, as in ``measure(by:keepsFolder:_:)``.
     func print(_ report: some BenchReport, ofRuns values: [Double] = []) throws {
         if json || !StandardOutput.isTerminal {
             try StandardOutput.write(line: report.json.json)

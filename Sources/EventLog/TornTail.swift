@@ -62,8 +62,8 @@ private enum TornBatch {
     /// The unit in which Linux writes files to the disk.
     static let pageBytes: UInt64 = 4096
 
-    /// An intact batch without events may end in this many zeros. They may be the end of its header, from the first
-    /// sequence on, or its last cursor entry. So these zeros do not prove that a page was never written.
+    /// An intact batch without events may end in up to this many zeros: the header's fields from `firstSequence` to the
+    /// end, or the last entry of the cursor. So these zeros do not prove that a page was never written.
     static let trailingZerosMax = BatchFormat.headerBytes - 24
 }
 

@@ -18,7 +18,7 @@ package struct UpstreamNote: Hashable, Sendable {
 
     package static func path(in directory: String) -> String { directory + "/upstream.json" }
 
-    /// Nil if the file is missing: the log has no upstream log, such as a source's log, or its stage has not connected
+    /// Nil if the file is missing: the log is a source's log, which has no upstream log, or its stage has not connected
     /// to the upstream stage yet.
     ///
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the file is not exactly as ``text``.
@@ -63,7 +63,8 @@ extension EventLogs {
         }
     }
 
-    /// The logs in the same folder that are made from a log, by name, with the last event that each has processed.
+    /// The logs in the same folder that were made from a log, sorted by name. Each has the sequence of the last event
+    /// that its stage has processed.
     ///
     /// Skips logs that cannot be read.
     package static func consumers(

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOSSL
 
-/// The handler of a connection that is nearest to the socket. It closes a connection that has no ``Exchange`` for too
-/// long: before the end of the TLS handshake, or without HTTP/2 streams. It delays a graceful close until the answers
-/// that have ended are written to the socket. Only the connection's event loop may use it.
+/// The handler nearest to the socket in a connection's channel pipeline. It closes a connection that has no
+/// ``Exchange`` for too long: before the end of the TLS handshake, or without HTTP/2 streams. It delays a graceful
+/// close until the answers that have ended are written to the socket. Only the connection's event loop may use it.
 final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 

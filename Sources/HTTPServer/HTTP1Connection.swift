@@ -12,7 +12,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
 
     init(_ options: WebServerOptions) { self.options = options }
 
-    /// Adds two handlers after the HTTP/1 decoder: NIO's, which passes on one request after the other, and this one.
+    /// Adds two handlers after the HTTP/1 decoder: NIO's `HTTPServerPipelineHandler`, which passes on a request only
+    /// when the previous request is answered, and an ``HTTP1Connection``.
     ///
     /// - Returns: False if the pipeline has no HTTP/1 decoder.
     static func add(to pipeline: ChannelPipeline.SynchronousOperations, _ options: WebServerOptions) -> Bool {

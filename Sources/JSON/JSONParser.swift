@@ -2,8 +2,8 @@
 /// demand.
 ///
 /// Use one parser for many texts, because a parser reuses the memory for the positions. A position takes 16 bytes.
-/// There is room for all keys and values that a text of this length can have: at least 8 bytes for each byte of the
-/// longest text.
+/// The memory has room for as many keys and values as the longest text so far could have: at least 8 bytes for each
+/// byte of this text.
 @safe package struct JSONParser: ~Copyable {
     /// The limits of each text.
     package let limits: JSONLimits

@@ -1,7 +1,7 @@
 import JSON
 import Time
 
-/// Decides how long the coalesce stage holds a notification in case a newer one replaces it.
+/// Decides how long the coalesce stage holds a notification. During this time a newer notification may replace it.
 ///
 /// The coalesce stage does the rest. It gives the same key to notifications that replace each other, keeps the newest,
 /// lists all their changes, and applies the maximum delay and each user's limit. So a policy answers one question, from

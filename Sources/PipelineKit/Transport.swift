@@ -17,7 +17,7 @@ public protocol Transport: Sendable {
     /// text.
     ///
     /// Must be pure, as a stage is. The deliver stage calls this for every registration with the transport, also during
-    /// a rebuild, unless its setting `tokens` is `any`.
+    /// a rebuild, unless the stage's setting `tokens` is `any`.
     ///
     /// - Throws: Why the token is invalid. The stage then rejects the registration.
     static func address(_ token: String) throws(Rejection) -> String
@@ -39,9 +39,10 @@ public protocol Transport: Sendable {
     /// pushes are handed out again.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
-    /// The most pushes in flight. The next push comes only when the answer to one of these pushes is in the log. A push
-    /// that is ``TransportAnswer/isUnderWay`` after an answer does not count. So after a crash, at most this number of
-    /// pushes and the pushes under way can be sent twice.
+    /// The most pushes in flight. When so many pushes are in flight, the next push comes only after the answer to one
+    /// of them is in the log. A push that is ``TransportAnswer/isUnderWay`` after an answer does not count. So after a
+    /// crash, two groups of pushes can be sent twice: at most this many pushes without an answer, and all pushes that
+    /// are under way.
     ///
     /// Called at any time, from any thread; a value below 1 counts as 1. By default the number is not limited, but a
     /// batch has at most about a megabyte.
@@ -267,7 +268,7 @@ public struct TransportAnswer: Sendable, Hashable {
     /// Whether the device may get the push twice, because an earlier attempt had no answer.
     public var mayRepeat: Bool
     /// Whether the transport still has the ``Outcome/deferred`` push under way, and will answer a status query. If the
-    /// transport is closed by then, the push may arrive twice.
+    /// transport is closed before the query, the push may arrive twice.
     public var isUnderWay = false
     /// The provider's own ID for the push, if the provider gave one.
     public var receipt: String?

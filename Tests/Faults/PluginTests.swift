@@ -106,7 +106,8 @@ struct BadPlugins {
         _ = try await run("wrong", exitStatus: 65)
         let letters = try deadLetters("wrong")
         #expect(letters.count == 1 && letters[0].contains(#""code":"stage.crashed""#), "\(letters)")
-        let refusal = #"exited with status 3); before that, the host refused what it sent: outputs need \"through\": "#
+        let refusal =
+            #"exited with status 3); earlier, the host refused what the program sent: outputs need \"through\": "#
         #expect(letters.first?.contains(refusal) == true, "\(letters)")
     }
 

@@ -43,7 +43,7 @@ import Testing
         close(ends[1])
     }
 
-    @Test func `a process is told how the process before it ended`() async throws {
+    @Test func `a process is told how the previous process ended`() async throws {
         let folder = try Folder()
         let script = #"echo "$BELFRY_ENDED" >> \#(folder.file("ends")); kill -ILL $$"#
         let (ends, end) = AsyncStream.makeStream(of: Void.self)

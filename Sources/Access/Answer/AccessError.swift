@@ -48,7 +48,7 @@ extension AccessError {
     }
 }
 
-/// The parts of a request as errors name them.
+/// The names that errors use for the parts of a request.
 enum Field {
     static let apiToken = "ckAPIToken"
     static let webToken = "ckWebAuthToken"

@@ -20,9 +20,11 @@ final class AccessKeyMonitor: Sendable {
         var stamp: FileStamp?
         var reading = Reading.open
 
-        /// Reads the file if its stamp has changed, or if its status cannot be read. Wrong contents or permissions are
-        /// kept with the stamp of the file, so that later requests do not read the same file again. A failed call is
-        /// not kept, because the cause may be gone with the next request.
+        /// Reads the file if its stamp has changed, or if its status cannot be read.
+        ///
+        /// If the contents or permissions are wrong, keeps the error with the file's stamp, so that later requests do
+        /// not read the same file again. If a system call fails, the next request reads the file again, because the
+        /// cause may be gone by then.
         mutating func update(_ file: AccessKeyFile) {
             var status = stat()
             let stamp = stat(file.path, &status) == 0 ? FileStamp(status) : nil

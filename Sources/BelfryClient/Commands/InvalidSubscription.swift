@@ -20,7 +20,8 @@ extension InvalidSubscription: CustomStringConvertible {
 }
 
 extension InvalidSubscription {
-    /// How the beginning of a path in a command is replaced to get a property. The first beginning that matches counts.
+    /// Turns a path in a command into a property: each pair is the beginning of a path, and the text that replaces this
+    /// beginning. The first pair that fits the path counts.
     private static let properties = [
         ("subscription.subscriptionType", "databaseScope"), ("subscription.firesOn", "querySubscriptionOptions"),
         ("subscription.query.arguments", "predicate.arguments"), ("subscription.query.", ""),

@@ -7,7 +7,8 @@ open class CKNotification: NSObject, RemoteNotification {
     public enum NotificationType: Int, Sendable, BitwiseCopyable {
         /// The payload names no known kind. CloudKit's client returns this value, but its headers do not declare it.
         ///
-        /// Code in earlier language modes does not see this case, because it may switch over CloudKit's four cases.
+        /// Code in language modes before Swift 6 does not see this case. There, a `switch` over CloudKit's four cases
+        /// is complete.
         @available(swift, introduced: 6)
         case unknown = 0
         case query = 1

@@ -1,6 +1,7 @@
 import CloudKitModel
 
-/// The namespace of ``Scope``, under CloudKit's name for databases.
+/// Contains only the type ``Scope``. In CloudKit, `CKDatabase` is also the class of databases, which this client does
+/// not have.
 public enum CKDatabase {
     /// One of a container's three databases. The raw values are CloudKit's, not the codes of a payload.
     public enum Scope: Int, CaseIterable, Sendable, BitwiseCopyable {

@@ -7,7 +7,7 @@ import ZeroMQ
 struct KeyFile {
     let path: String
 
-    /// The file with the key that will replace this one.
+    /// The file with the next key, which will replace the key in this file.
     var next: KeyFile { KeyFile(path: path + ".next") }
 
     var exists: Bool { access(path, F_OK) == 0 }

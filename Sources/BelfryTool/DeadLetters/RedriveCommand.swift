@@ -76,7 +76,7 @@ struct RedriveCommand: AsyncParsableCommand {
         if let useless = include.first(where: { !Obsolescence.includable.contains($0) }) {
             let known = Obsolescence.includable.map(\.rawValue).joined(separator: ", ")
             throw ValidationError(
-                "--include \(useless.rawValue): no device would get it; you can include \(known)")
+                "--include \(useless.rawValue): no device could get these pushes; you can include \(known)")
         }
     }
 

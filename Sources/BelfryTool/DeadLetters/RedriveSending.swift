@@ -96,8 +96,8 @@ private final class Run {
         unanswered = unanswered.filter { $0.key > lost.lines.upperBound }
     }
 
-    /// Counts the letters whose answers were lost. The door does not say which of these letters it refused, but mostly
-    /// how many. If the door has not said how many, all of them count as accepted.
+    /// Counts the letters whose answers were lost. The door usually says how many of these letters it refused, but
+    /// never which. If it has not said how many, all of them count as accepted.
     func countLostAnswers() {
         let refused = Int(producer.refusedWithoutAnswer ?? 0)
         totals.accepted += lostAnswers - refused

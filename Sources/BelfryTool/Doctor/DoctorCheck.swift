@@ -18,7 +18,8 @@ protocol DoctorCheck: Sendable {
 struct DoctorTarget: Sendable {
     /// The path that the user gave.
     let path: String
-    /// The folder that the user gave with `--logs`; nil for the logs at ``path``, or of the pipeline file at ``path``.
+    /// The folder that the user gave with `--logs`. If nil, ``path`` is a folder with logs, or a pipeline file whose
+    /// logs are checked.
     let logs: String?
     /// The pipeline file; nil if the target is a folder, or if the file is invalid.
     let file: PipelineFile?

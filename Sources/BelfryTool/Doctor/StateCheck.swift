@@ -10,7 +10,7 @@ import Synchronization
 struct StateCheck: DoctorCheck {
     let name: String
 
-    /// One check for each kind of stage that checks its state, in the order of the stages.
+    /// One check for each kind of stage that checks its own state: from ingest to deliver, then other kinds by name.
     static var all: [StateCheck] {
         let registry = Registry.builtIns
         let known = LogKind.allCases.compactMap(registry.kind(writing:))

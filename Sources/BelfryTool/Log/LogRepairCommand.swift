@@ -101,7 +101,8 @@ enum RepairText {
             "  \($0): \(isDone ? "removed" : "would be removed"), because it may include lost events"
         }
         let consumers = plan.consumersBeyond.map {
-            "\($0.name) has processed lost events, up to sequence \($0.lastProcessed): check its log; then rebuild it, or restore both logs from a copy"
+            "\($0.name) has processed lost events, up to sequence \($0.lastProcessed): check log \($0.name); then "
+                + "rebuild that log, or restore both logs from a copy"
         }
         let settings = plan.settingsLost > 0 ? ["  \(plan.settingsLost.of("change")) of the stage's settings"] : []
         return [

@@ -9,8 +9,8 @@ import TransportAPNs
 struct TransportRoute: Sendable {
     let stage: String
     let binding: TransportBinding
-    /// The folder of the stage's log. Nil if the stage never ran, unless the transport is APNs: APNs writes its
-    /// provider token to this folder in any case, so that the stage can use this token later.
+    /// The folder of the stage's log. For a transport other than APNs, nil if the folder does not exist. The APNs
+    /// transport always gets the folder: it keeps its provider token there, so that the stage can use this token later.
     let folder: String?
 
     static func all(in checked: CheckedPipeline) throws -> [TransportRoute] {

@@ -24,8 +24,8 @@ final class PushWriter: Sendable {
     var pushes: UInt64 { state.withLock { $0.pushes } }
     var failure: OutputError? { state.withLock { $0.failure } }
 
-    /// The sink for one stage. The first call for each stage determines the order of the stages in the output. Call it
-    /// again after a restart.
+    /// The sink for one stage. The first call of this function for each stage determines the order of the stages in the
+    /// output. After a restart, each stage gets a new sink, and the order stays.
     func sink(for stage: String) -> PushSink {
         state.withLock { if !$0.stages.contains(stage) { $0.stages.append(stage) } }
         return { [self] pushes in add(pushes, from: stage) }

@@ -59,7 +59,7 @@ struct TraceCommand: ParsableCommand {
     var ignoresIndex = false
 
     @Option(
-        help: "Write inputs that together lead to the outcome to this file, with pseudonyms.",
+        help: "Find inputs that together lead to the outcome, and write them to this file with pseudonyms.",
         completion: .file())
     var export: String?
 

@@ -62,8 +62,8 @@ struct InProcessUp {
         process.stop()
     }
 
-    /// - Parameter gatewayReady: Has an element when the gateway accepts requests, and ends without one if the gateway
-    ///   ended before.
+    /// - Parameter gatewayReady: Has an element when the gateway accepts requests. Ends without an element if the
+    ///   gateway ends before it accepts requests.
     private func announce(_ gatewayReady: AsyncStream<Void>) async {
         for host in process.hosts {
             guard await host.control.wait(until: { $0.phase == .running }) else { return }

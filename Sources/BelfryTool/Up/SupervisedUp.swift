@@ -56,7 +56,7 @@ final class SupervisedUp: Sendable {
         }
         defer { reloading.cancel() }
         let status = try await supervisor.run()
-        // The pipeline may also have stopped because a program refused its configuration.
+        // `isStopping` is not set yet if the pipeline stopped because a program refused its configuration.
         state.withLock { $0.isStopping = true }
         readiness.stop()
         try await announcing.value

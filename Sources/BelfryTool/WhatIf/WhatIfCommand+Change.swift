@@ -35,7 +35,8 @@ extension WhatIfCommand {
         return changed
     }
 
-    /// Refuses keys that are not settings of the stage itself, such as `from`, and all keys of the source.
+    /// Refuses every key of the source. For other stages, refuses keys that do not belong to the stage's settings:
+    /// `from`, for example.
     private static func check(_ key: String, of stage: PipelineStage, _ setting: String) throws {
         guard stage.from != nil else {
             throw ToolFailure(

@@ -15,7 +15,7 @@ struct SteadyRateSender {
         pushesPerInterval = max(1, Int(perSecond * (Self.interval / .seconds(1))))
     }
 
-    /// - Returns: For each interval, the microseconds from the time when its pushes were due to the last answer.
+    /// - Returns: For each interval, the microseconds between the planned time of its pushes and their last answer.
     func run(_ pushes: DeliverBenchPushes) async throws -> [Int64] {
         let (transport, few) = (transport, Array(pushes.all.prefix(pushesPerInterval)))
         let start = ContinuousClock.now

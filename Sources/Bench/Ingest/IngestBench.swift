@@ -20,8 +20,8 @@ struct IngestBench: Sendable {
         /// Creates per second while the bench made the records.
         var createsPerSecond = 0.0
         var changesPerSecond = 0.0
-        /// How much memory the process gained from before the first start of ingest until after its restart, divided
-        /// by ``records``.
+        /// The memory of the process after the restart of ingest, minus its memory before the first start of ingest,
+        /// divided by ``records``.
         var bytesPerRecord = 0.0
         var restartSeconds = 0.0
         /// For each cause, the longest pause of the stage during the changes.
@@ -178,7 +178,7 @@ private enum IngestLine {
         buffer.append("}}\n")
     }
 
-    /// Writes a command up to its record's zone.
+    /// Writes the beginning of a command, through the zone of its record.
     private static func begin(_ event: StaticString, _ record: Int, to buffer: inout ByteBuffer) {
         let user = record % users
         buffer.begin(event: event)

@@ -24,8 +24,8 @@ package struct SnapshotStore: Sendable {
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``;
     ///   ``EventLogError/syncFailed(file:errno:)`` if the folder is new and cannot be made durable;
     ///   ``EventLogError/tooLarge(_:bytes:bytesMax:)`` if the stage's kind or the cursor is too long. Then there is no
-    ///   new snapshot. Exception: if the last step fails, which makes the file's name durable, the snapshot is there,
-    ///   but a power failure may remove it.
+    ///   new snapshot. Exception: the last step makes the file's name durable. If this step fails, the snapshot is
+    ///   there, but a power failure may remove it.
     @discardableResult
     package func write(_ header: SnapshotHeader, state: UnsafeRawBufferPointer) throws(EventLogError) -> SnapshotFile {
         let format = unsafe SnapshotFormat(

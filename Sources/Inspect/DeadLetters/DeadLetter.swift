@@ -59,7 +59,7 @@ struct UndeliveredPush: Sendable {
     /// The number of the ``PushHistory`` slot for the push's badge.
     var badgeSlot: Int?
     var hasOnlyBadge = false
-    /// Whether a newer push has set the badge, or is waiting for its next attempt.
+    /// Whether a newer push with a badge was accepted or is waiting for its next attempt.
     var isBadgeOutdated = false
     /// The sequence of the push. For a redrive, the sequence of the original push.
     var order: UInt64

@@ -24,9 +24,9 @@ package struct DeadLetterFilter: Sendable {
 
     package init() {}
 
-    /// Rejects unknown codes. The codes of the letters in the logs are known, and the codes of outcomes that are dead
-    /// letters. Any other code with a dot may be the code of a rejection: it is rejected only if it looks like a
-    /// misspelling of a known code.
+    /// Rejects unknown codes. The known codes are the codes of the letters in the logs, and the codes of outcomes that
+    /// are dead letters. An unknown code with a dot may be the code of a rejection, so it is rejected only if it looks
+    /// like a misspelling of a known code.
     ///
     /// - Parameter found: The codes of all letters in the logs.
     func checkCodes(_ found: Set<String>) throws {
@@ -92,7 +92,8 @@ struct DeadLetterRange {
         }
     }
 
-    /// The epoch for a change that was removed, because it is older than the others.
+    /// The time of a change. A change that was removed has the epoch, because it is older than all changes in the log.
+    /// A change that the log does not contain yet has the distant future.
     private static func time(of sequence: UInt64, in changes: String) throws -> Instant {
         if let event = try LogScan.event(sequence, in: changes) { return event.now }
         return try sequence < EventLogs.summary(directory: changes).firstSequence ? .epoch : .distantFuture

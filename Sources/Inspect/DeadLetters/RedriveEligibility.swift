@@ -10,7 +10,7 @@ package enum Obsolescence: String, CaseIterable {
     case retired = "device.retired"
     case unregistered = "device.unregistered"
 
-    /// The reasons that `--include` can override. For any other reason, no device could get the push.
+    /// The reasons that `--include` can override. The other reasons mean that the push cannot reach its device.
     package static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
     /// An explanation for an operator. The manual's page on codes lists all these explanations.

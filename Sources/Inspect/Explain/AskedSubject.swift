@@ -19,8 +19,8 @@ package struct AskedSubject {
 
     /// Finds the user, and checks that the names are in the log.
     ///
-    /// If several users have a device or subscription of this name, takes the owner of the change's database if it is
-    /// one of them.
+    /// If several users have a device or subscription of this name, takes the owner of the change's database if this
+    /// owner is one of them.
     ///
     /// - Throws: ``ToolFailure`` with 66 for an unknown name, with 64 if the question fits several users.
     package func resolve(
@@ -49,8 +49,8 @@ package struct AskedSubject {
         )
     }
 
-    /// Whether the user's registrations and subscriptions may be older than the first change in the log. A match for
-    /// the user shows that the user had a subscription.
+    /// Whether the user's registrations and subscriptions may be older than the first change in the log. True
+    /// only if there is a match for the user, because the match proves that the user had a subscription.
     private func mayPrecede(_ logs: RecordedLogs, _ finder: any EventFinder) throws -> Bool {
         guard let user, try logs.lacksFirstChanges(), let matches = logs.existingLog(.matches) else { return false }
         var isMatched = false

@@ -42,8 +42,8 @@ package struct DeviceHistory {
 
     /// The device's state at the time of a push that has no outcome for the device.
     ///
-    /// Of the registrations with the same time as the push, those before its change came before the push. The others
-    /// came after the push; otherwise there would be an outcome.
+    /// Some registrations may have the same time as the push. Those before the push's change in the log came before the
+    /// push. The others came after the push: if they had come before it, the device would have an outcome.
     func state(
         atPush moment: Instant, of change: UInt64, in log: String, _ finder: any EventFinder
     ) throws -> Explanation {

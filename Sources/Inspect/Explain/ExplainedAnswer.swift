@@ -114,9 +114,10 @@ extension ExplainedAnswer {
         ]
         if isSaveGone {
             return Explanation(
-                .matches, .subscriptionMatched, "\(match), which was saved before the first change in the log", details)
+                .matches, .subscriptionMatched,
+                "\(match); this subscription was saved before the first change in the log", details)
         }
-        return logs.difference(.matches, "\(match), but it does not match by today's rules", details)
+        return logs.difference(.matches, "\(match), but by today's rules this subscription does not match", details)
     }
 
     private static func adding(

@@ -11,7 +11,7 @@ struct MatchReason {
     let finder: any EventFinder
     let user: ExactText
     let subscriptionID: ExactText?
-    /// Whether the first changes are gone, which may have saved subscriptions.
+    /// Whether the log lacks its first changes. They may have saved subscriptions.
     let isTrimmed: Bool
 
     /// One explanation for each subscription that the user ever had, or only for `subscriptionID`. Never empty.

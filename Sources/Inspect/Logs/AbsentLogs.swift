@@ -109,8 +109,8 @@ package enum AbsentLogs {
         if begun.count > 1, let last = begun.last, let next = later.first, !read.contains(last), reasons[next] == nil {
             if let consumersFile = try consumersFile(ofLogAt: folder + "/" + last) {
                 reasons[next] =
-                    "which was made from \(last) according to \(consumersFile); if the pipeline has no such log, name the "
-                    + "pipeline file"
+                    "which was made from \(last) according to \(consumersFile) (if the pipeline has no such log, name "
+                    + "the pipeline file)"
             } else if !present.contains(where: later.contains) {
                 StandardError.write(
                     "note: \(folder) contains no \(later.joined(separator: ", ")); it is assumed that their stages never ran"

@@ -11,7 +11,8 @@ package struct StateTable {
     private static let cellCharactersMax = 48
 
     /// - Parameters:
-    ///   - user: The only user whose objects are included, or whose records; nil for all objects.
+    ///   - user: Includes only the objects with this `user` or, if they have no `user`, with this `owner`. Nil
+    ///     includes all objects.
     ///   - needsRows: Whether ``rows`` is used.
     package init(_ text: String, user: String?, needsRows: Bool) throws {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 128 << 20))

@@ -46,8 +46,8 @@ extension Causality {
 }
 
 extension TraceEvent {
-    /// A key that an event shares with its copies. Nil for the events that Belfry's stages make, which are followed by
-    /// the references in them, and for a change without a record name.
+    /// A key that an event shares with its copies. Nil for a change without a record name, and for the events that
+    /// Belfry's stages make: ``Causality`` finds their causes and effects by the references in them.
     fileprivate var passingKey: TraceKey? {
         if facts.isChange { return facts.recordName.map { TraceKey(.record, $0) } }
         return facts.isMade ? nil : TraceKey(content: content)

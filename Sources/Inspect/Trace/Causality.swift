@@ -108,8 +108,9 @@ extension Causality {
         }
     }
 
-    /// A log's events about one change. If there are too many, only those for the user and the subscription in `facts`,
-    /// or in the outcomes log for the user. Then, if `facts` lacks the user or the subscription, no events.
+    /// A log's events about one change. If there are ``eventsMax`` or more, returns only some of these events: in the
+    /// outcomes log those for the user in `facts`, in other logs those for the user and the subscription in `facts`. If
+    /// `facts` lacks the user or the subscription, returns none of them.
     private func events(about change: UInt64, _ facts: EventFacts, in log: TracedLog) throws -> [TraceEvent] {
         let (place, key) = (LoggedChange(log: log.name, change: change), TraceKey(.change, change))
         if known[place] == nil { known[place] = try logs.events(key, in: log, limit: Causality.eventsMax) }

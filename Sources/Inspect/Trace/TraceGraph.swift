@@ -11,7 +11,7 @@ package struct TraceGraph {
         var effects: [EventPlace] = []
         /// The log that should contain an effect but does not: its stage may be behind, or may hold the effect back.
         var waitsFor: String?
-        /// Whether the plugin that writes the log of `waitsFor` has processed the event, and wrote no effect.
+        /// Whether a plugin writes the log `waitsFor`, and has processed the event without writing an effect.
         var wasDroppedByPlugin = false
     }
 

@@ -8,18 +8,19 @@ package struct Conditions: Sendable, Equatable {
     package var connection: Int?
     /// At least this many answers on the connection had a status 4xx other than 410.
     package var errors: Int?
-    /// Only the nth of the requests that fit the conditions from ``token`` to ``errors`` and exceed ``above``.
+    /// Only the nth counted request. A request is counted if it fits ``token``, ``topic``, ``type``, ``connection`` and
+    /// ``errors``, and exceeds ``above``.
     package var nth: Int?
-    /// Only every nth of these requests.
+    /// Only every nth counted request.
     package var every: Int?
-    /// Only the first n of these requests.
+    /// Only the first n counted requests.
     package var first: Int?
-    /// Only the requests after the first n of these requests.
+    /// Only the counted requests after the first n.
     package var beyond: Int?
-    /// Only a random share of these requests, from 0 to 1. The same ``seed`` always selects the same requests.
+    /// Only a random share of the counted requests, from 0 to 1. The same ``seed`` always selects the same requests.
     package var share: Double?
     package var seed: UInt64 = 1
-    /// Only requests that exceed this rate. The requests of each device token are counted separately.
+    /// Only requests that exceed this rate. The rate is measured for each device token separately.
     package var above: Rate?
 
     package struct Rate: Sendable, Equatable {
@@ -33,7 +34,7 @@ package struct Conditions: Sendable, Equatable {
             && facts.errors >= errors ?? 0
     }
 
-    /// - Parameter count: How many requests have fitted the other conditions so far, including this one.
+    /// - Parameter count: How many requests have been counted so far, including this one (see ``nth``).
     func select(requestNumber count: Int) -> Bool {
         (nth == nil || nth == count) && count % (every ?? 1) == 0 && count <= first ?? .max && count > beyond ?? 0
             && isDrawn(count)

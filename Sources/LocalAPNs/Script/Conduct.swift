@@ -10,7 +10,8 @@ package struct Conduct: Sendable, Equatable {
     /// The value of `retry-after`, in seconds.
     package var retryAfter: Int?
     package var goAway: GoAway?
-    /// How many streams the connection may have open from now on, or as soon as its client has authenticated.
+    /// How many streams the connection may have open from now on. A client that has not authenticated still gets one
+    /// stream at most.
     package var streams: Int?
 
     package enum Ending: Sendable, Equatable {

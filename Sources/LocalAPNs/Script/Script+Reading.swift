@@ -67,7 +67,7 @@ extension Conduct {
         return endings.first?.1
     }
 
-    /// Reads a number of milliseconds, or a list of the least and the most.
+    /// Reads a number of milliseconds, or a list of two numbers: the least and the most.
     private static func latency(_ fields: inout FieldReader) throws(FieldError) -> ClosedRange<Int64>? {
         guard let value = fields.value("latency") else { return nil }
         let numbers = value.isArray ? value.elements.map(\.int64) : [value.int64, value.int64]

@@ -1,5 +1,5 @@
-/// Decides by rules how a request is answered. If several rules fit, each setting comes from the first rule with it.
-/// The answer and the ending count as one setting.
+/// Decides by rules how a request is answered. If several rules fit, each setting comes from the first of these rules
+/// that has the setting. The answer and the ending count as one setting.
 package struct Script: Sendable {
     package struct Rule: Sendable, Equatable {
         package var when: Conditions

@@ -208,8 +208,8 @@ extension Connection {
         closeIfDone()
     }
 
-    /// Announces how many streams the client may have open, if an answer changes this number, and counts errors. Sends
-    /// GOAWAY when the number of errors reaches ``Quirks/goAwayAfterErrors``.
+    /// If an answer changes how many streams the client may have open, announces the new number. If the answer is an
+    /// error, counts it, and sends GOAWAY when the count reaches ``Quirks/goAwayAfterErrors``.
     private func noteAnswer(_ status: Int, _ isAuthenticated: Bool) {
         let quirks = server.service.check.quirks
         let streams = allowance.answered(

@@ -13,7 +13,7 @@ final class SocketHandler: ChannelInboundHandler {
         guard let context else { return }
         if let socket = context.channel as? any SocketOptionProvider {
             socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenFailure { _ in
-                // The client then sees an end of file instead of a reset.
+                // Without this option, the client sees an end of file instead of a reset.
             }
         }
         context.close(promise: nil)

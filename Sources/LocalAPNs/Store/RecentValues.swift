@@ -1,4 +1,4 @@
-/// Remembers at most ``countMax`` keys, and at least the newest half of that number.
+/// Remembers at most ``countMax`` keys. The newest `countMax / 2` keys are always remembered.
 package struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let countMax: Int
     private var newer: [Key: Value] = [:]

@@ -110,7 +110,7 @@ struct PipelineDraft {
 
 extension PipelineDraft {
     private mutating func checkUpstreams() {
-        // These names include stages that have mistakes and are left out of `entries`.
+        // These are the names of all stages. `entries` leaves out the stages that have mistakes.
         let names = header?.stages.map(\.name) ?? []
         for entry in entries {
             guard let from = entry.common.from, !names.contains(from) else { continue }

@@ -84,7 +84,7 @@ struct CommonSettings: PluginSettings {
             key,
             "other machines can reach \(address) without a key and "
                 + (key == "door" ? "send changes" : "read every record, user and token"),
-            hint: "give the stage `curve:` keys; or say `open: true`, where the network keeps everyone else out")
+            hint: "give the stage `curve:` keys; or say `open: true`, if the network lets only trusted programs in")
     }
 }
 

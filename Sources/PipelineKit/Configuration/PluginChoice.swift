@@ -5,7 +5,7 @@ import JSON
 public struct PluginChoice: Sendable {
     /// The plugin's registered name.
     public let kind: String
-    /// The plugin's own settings. The reader accepts the key `use` too.
+    /// The plugin's own settings. They may also contain the key `use`, which does not count as unknown.
     public let settings: SettingsReader
 
     /// A plugin without settings of its own.

@@ -43,7 +43,7 @@ extension SettingsNode {
         }
     }
 
-    /// The node, in which each string at or below one of the keys is marked as a secret, if it can be one.
+    /// A copy of the node. Each string at or below one of the keys is marked as a secret if it may be a secret.
     ///
     /// - Parameters:
     ///   - isUnderKey: Whether the node is at or below one of the keys.

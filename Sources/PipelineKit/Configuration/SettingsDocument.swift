@@ -7,8 +7,9 @@ import Yams
 /// - It follows aliases itself, up to a limit, because the parser could be made to expand a huge tree. The parser gets
 ///   a text in which every `*` is replaced by a character of the private use area, so it sees no aliases.
 /// - It reports every repeated key, although the parser stops at the first. For this it replaces a repeated key's first
-///   letter with such a character and parses again. If there are more than ``duplicatesMax`` repeated keys, or one of
-///   them has no letter to replace (see ``KeyDisguise/hide(at:)``), it reports only the key at which it stopped.
+///   letter with another character of the private use area, and parses again. If there are more than
+///   ``duplicatesMax`` repeated keys, or one of them has no letter to replace (see ``KeyDisguise/hide(at:)``), it
+///   reports only the key at which the parser stopped last.
 struct SettingsDocument {
     let root: SettingsNode
     /// Mistakes that leave the other parts usable, such as repeated keys, keys that are not strings, unsupported tags,

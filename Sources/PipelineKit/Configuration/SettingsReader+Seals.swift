@@ -52,8 +52,8 @@ extension SettingsReader {
         } catch { return nil }
     }
 
-    /// A copy of the settings, in which each value that equals the value of the same key in `other` gets the seals of
-    /// that value. A record leaves out the text of a marked secret in clear, so two such secrets always count as equal.
+    /// A copy of the settings. If a key has the same value as in `other`, the value gets its seals from `other`. Two
+    /// marked secrets in clear always count as the same value, because a record leaves out their text.
     package func sealed(like other: SettingsReader) -> SettingsReader {
         with(Self.sealed(nodes, like: other.nodes))
     }

@@ -10,12 +10,12 @@ public protocol PluginSettings: Sendable {
     static var changedDefaults: [ChangedDefault] { get }
 
     /// Keys, at any depth, whose values are paths of files such as certificates. A change of such a file counts as a
-    /// change of the settings. Only the keys that transports name are used.
+    /// change of the settings. The property has an effect only in the settings of transports.
     static var fileKeys: Set<String> { get }
 
     /// Keys, at any depth, at or below which strings may be secrets. If the pipeline file contains such a string,
     /// `belfry validate` warns, and a record of the settings contains at most the string's seal. A URL without a user,
-    /// a password and a query is not a secret. Only the keys that transports name are used.
+    /// a password and a query is not a secret. The property has an effect only in the settings of transports.
     static var secretKeys: Set<String> { get }
 
     /// The certificates that have expired or will expire soon. Used only for transports and the gateway.

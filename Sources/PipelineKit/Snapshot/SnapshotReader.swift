@@ -10,7 +10,7 @@ public struct SnapshotReader: ~Escapable {
     @_lifetime(copy bytes)
     public init(_ bytes: RawSpan) { self.bytes = bytes }
 
-    /// Calls `body` after about each further 16 KiB that the reader reads.
+    /// From now on, calls `body` after about every 16 KiB that the reader reads.
     package mutating func onProgress(_ body: @escaping () -> Void) { progress.begin(at: offset, body) }
 
     /// Whether everything was read.

@@ -11,7 +11,7 @@ public struct SnapshotWriter: ~Copyable {
     /// - Parameter capacity: The bytes to reserve first. The writer grows as needed.
     public init(capacity: Int = 64 << 10) { buffer = ByteBuffer(capacity: capacity) }
 
-    /// Calls `body` after about each further 16 KiB that the writer writes.
+    /// From now on, calls `body` after about every 16 KiB that the writer writes.
     package mutating func onProgress(_ body: @escaping () -> Void) { progress.begin(at: buffer.count, body) }
 
     /// The bytes so far.

@@ -40,8 +40,8 @@ public protocol StageCore: SendableMetatype {
     /// do.
     var deadline: Instant? { get }
 
-    /// Handles one event. Rejects an event that the stage cannot use with ``Outbox/reject(_:_:)``. Bad input never
-    /// stops a stage.
+    /// Handles one event. If the stage cannot use the event, it calls ``Outbox/reject(_:_:)``. Bad input never stops a
+    /// stage.
     ///
     /// A stage that traps ends its process. After three such crashes in a row on one event, the host sets the event
     /// aside as a dead letter. The stage never gets the event again, not even in a replay. The host of a source sets no

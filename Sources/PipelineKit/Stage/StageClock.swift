@@ -105,7 +105,7 @@ extension StageClock {
         return (deadline <= time || deadline <= now) && fault == nil
     }
 
-    /// ``isDue(at:)`` for a clock that an object owns. There the non-mutating call would first copy the stage.
+    /// ``isDue(at:)`` for a clock that an object owns. A non-mutating call on such a clock would first copy the stage.
     @inline(__always)
     package mutating func comesDue(at time: Instant) -> Bool { isDue(at: time) }
 

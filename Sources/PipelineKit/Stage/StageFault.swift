@@ -10,9 +10,10 @@ public struct StageFault: Error, Hashable, Sendable {
 
     /// The stage's name in the pipeline file, or its kind.
     public var stage: String
-    /// How many such wakes there were from `from` to `to`; at the end of a `belfry run`, how many in a row in all.
+    /// How many such wakes in a row there were from ``from`` to ``to``. At the end of a `belfry run`, the number of all
+    /// such wakes in a row, whatever their times.
     public var wakes: Int
-    /// The time of the first of these wakes. At the end of a `belfry run`, the time of the last one, as in `to`.
+    /// The time of the first of these wakes. At the end of a `belfry run`, the same time as ``to``.
     public var from: Instant
     /// The time of the last of these wakes.
     public var to: Instant

@@ -3,8 +3,8 @@ package enum DoorLimits {
     /// The maximum length of a line without its line feed, except a `records.modify`. It is CloudKit's limit for a
     /// record, 1 MB.
     ///
-    /// A stage may join two such lines in one event, such as a deletion with the record's last fields. Such an event is
-    /// still below the limit for logs (``EventLogLimits/eventBytesMax``).
+    /// One event may contain two such lines. For example, the event of a deletion also has the record's last fields.
+    /// Such an event is still below the limit for logs (``EventLogLimits/eventBytesMax``).
     package static let lineBytesMax = 1_000_000
 
     /// The maximum length of a `records.modify` without its line feed.

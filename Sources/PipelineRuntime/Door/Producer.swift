@@ -7,9 +7,9 @@ import ZeroMQ
 /// The producer's end of the connection to a door. Sends numbered lines, keeps them until they are acknowledged, and
 /// sends them again after the ingest stage was restarted. Belongs to one thread.
 ///
-/// A producer's name belongs to the producer's client, that is, the name that the pipeline file gives the producer's
-/// CURVE key. If the producer has no key, or only the key of a stage, the name belongs to its secret. Only a producer
-/// with the same client or secret can use the name again.
+/// The pipeline file names the client of each CURVE key. A producer's name belongs to the client of the producer's
+/// key. If the producer has no key, or only the key of a stage, the name belongs to the producer's secret. Only a
+/// producer with the same client or secret can use the name again.
 package final class Producer {
     /// The door's answer to some lines.
     package struct Answer: Sendable, Hashable {

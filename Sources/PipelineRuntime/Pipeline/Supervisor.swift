@@ -110,7 +110,7 @@ package final class Supervisor: Sendable {
     private func start(_ program: Program, after end: ChildProcess.Exit?) async throws -> ChildProcess {
         let file = state.withLock { $0.file }
         var environment = ["BELFRY_SUPERVISED": "1"]
-        // If the stage sets an event aside, its dead letter says how the process before this one ended.
+        // If the stage sets an event aside, the event's dead letter says how the stage's previous process ended.
         if let end { environment["BELFRY_ENDED"] = end.text }
         let child = try ChildProcess(
             program.command, environment: environment, standard: .lifeline(output: STDOUT_FILENO))

@@ -86,8 +86,8 @@ struct RuleNotTestable: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// Thrown when a stage's wakes do not end. The rule that is checked is then broken. But a rule other than
-/// ``ConformanceRule/deadlines`` is skipped if the rule `deadlines` is broken too.
+/// Thrown when a stage's wakes do not end while a rule is checked. If this rule is not ``ConformanceRule/deadlines``,
+/// and the stage breaks the rule `deadlines` too, this rule is skipped. Otherwise this rule is broken.
 struct WakesWithoutEnd: Error, CustomStringConvertible {
     let description: String
 

@@ -125,7 +125,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
     ]
 
     private static let keyless =
-        "; give the stage `curve:` keys; or say `open: true`, where the network keeps everyone else out"
+        "; give the stage `curve:` keys; or say `open: true`, if the network lets only trusted programs in"
 
     private static let key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
 

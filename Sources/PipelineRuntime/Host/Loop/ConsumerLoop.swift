@@ -102,7 +102,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     }
 
     func beginTurn(hasInput: Bool) {
-        // In virtual time, time must not pass an unanswered push.
+        // Virtual time must not move on while a push is unanswered.
         state.beginTurn(hasInput: hasInput, bytesMax: turnBytesMax, settlesEachInput: plan.clock == .event)
     }
 

@@ -5,8 +5,8 @@ import Time
 /// The events that a stage is processing, in a small file beside its log.
 ///
 /// Before the stage gets events, their sequences are written to the file as a note; afterwards the note is cleared. If
-/// a host finds a note when it starts, the process before it ended during the events in the note. A note survives the
-/// end of a process. A crash of the machine may lose the note, because it is never forced to the disk.
+/// a host finds a note when it starts, the previous process ended while it worked on the events in the note. A note
+/// survives the end of a process. A crash of the machine may lose the note, because it is never forced to the disk.
 ///
 /// Usually there is one note for each upstream batch. After a crash each event of the batch gets a note of its own, so
 /// that the next crash shows which event it was.
@@ -21,7 +21,7 @@ final class CrashJournal {
     private let log: LogIdentity
     private let file: CInt
     private(set) var record: CrashRecord
-    /// How the process before this one ended, if its supervisor reported it.
+    /// How the stage's previous process ended, if the supervisor reported it.
     private let end: String?
 
     /// Nil if the file cannot be written. Then no event is set aside.
@@ -93,8 +93,8 @@ struct CrashRecord: Hashable {
     var noteEachThrough: UInt64 = 0
     var setAsideInARow: UInt64 = 0
 
-    /// Called when a process starts. If events are noted, the process before it ended on them. A note from another boot
-    /// is ignored, because a crash of the machine may leave an old note on the disk.
+    /// Called when a process starts. If events are noted, the previous process ended while it worked on these events. A
+    /// note from another boot is ignored, because a crash of the machine may leave an old note on the disk.
     mutating func takeOver(at boot: UInt64) {
         defer { (self.boot, inProgress) = (boot, nil) }
         guard let events = inProgress, self.boot == boot else { return }

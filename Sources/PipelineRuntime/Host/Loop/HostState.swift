@@ -49,12 +49,14 @@ struct HostState: Hashable {
     enum HeldInput: Hashable {
         case lines([UInt8], first: UInt64, now: Instant)
         /// - Parameters:
-        ///   - mark: The number that a producer gave this time. Each stage passes it on after all earlier work.
+        ///   - mark: The number that a producer sent together with the time. Each stage passes the number on after all
+        ///     earlier work.
         ///   - asker: The producer that moves virtual time; nil for the upstream's time.
         case time(Instant, mark: UInt64, asker: [UInt8]? = nil)
         /// A program's outputs for the events through this one.
         ///
-        /// - Parameter isSetAside: Whether the event is set aside instead. Then there is only a dead letter.
+        /// - Parameter isSetAside: Whether the event `through` is set aside. Then it has a dead letter instead of
+        ///   outputs.
         case outputs(through: UInt64, isSetAside: Bool = false)
     }
 
@@ -261,9 +263,9 @@ struct HostState: Hashable {
 
     // MARK: Steps
 
-    /// Called when the stage has begun an event, or a wake if `event` is nil. Either the stage has not finished it, or
-    /// it is the step that the log holds in part. `outputsBefore` is the number of earlier events in the outbox; `next`
-    /// is the sequence of the log's next event.
+    /// Called when the stage has begun an event, or a wake if `event` is nil, in two cases: the stage has not finished
+    /// the event or wake, or the log already holds a part of its outputs. `outputsBefore` is the number of earlier
+    /// events in the outbox; `next` is the sequence of the log's next event.
     mutating func beginStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, behind outputsBefore: Int, next: UInt64) {
         if case .endsIn(let former) = past, former.kind == kind {
             step = OpenStep(unfinished: former, event: event, known: next - former.first)

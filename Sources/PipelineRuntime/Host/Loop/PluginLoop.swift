@@ -8,7 +8,8 @@ import ZeroMQ
 
 /// The calls that the loop of a plugin's program makes to the ``PluginProcess`` that keeps the program running.
 struct PluginCallbacks {
-    /// Called when the program has opened its link. Returns how the program before it ended, if one did.
+    /// Called when the program has opened its link. Returns how the previous run of the program ended; nil if no run
+    /// has ended since the last call.
     var onOpen: () -> ChildProcess.Exit? = { nil }
     /// Called when the event that the program crashed on is set aside.
     var onSetAside: () -> Void = {}
@@ -321,7 +322,7 @@ final class PluginLoop: HostWork {
         let reason =
             "the stage crashed three times on this event: its program ended each time while it worked on the event "
             + "(the last time it \(end.text))"
-            + (refusal.map { "; before that, the host refused what it sent: \($0)" } ?? "")
+            + (refusal.map { "; earlier, the host refused what the program sent: \($0)" } ?? "")
         event.lines.withUnsafeBytes { lines in
             for line in Lines(lines) {
                 out.reject(sequence: event.first, line: line, Rejection(code: SetAsideEvents.code, reason: reason))

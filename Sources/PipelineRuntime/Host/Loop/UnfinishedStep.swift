@@ -58,7 +58,8 @@ extension Cursor {
 
     /// The first upstream event with a push that had no first answer when the batch was written. For all pushes of
     /// earlier events the log holds outcomes or attempts. If no push waited for its first answer, but the batch handed
-    /// out retries, it is the event after the cursor. Otherwise nil, even if retries of earlier batches had no answer.
+    /// out retries, the value is the event after the cursor. Otherwise the value is nil, even if retries of earlier
+    /// batches had no answer.
     package var firstUnanswered: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
 
     /// Whether pushes were unanswered when the batch was written: first attempts, or retries that it handed out.

@@ -29,8 +29,8 @@ package enum AtomicTextFile {
         }
     }
 
-    /// - Throws: ``AtomicTextFileError``. The file then has its old text, with one exception: if only the last step
-    ///   fails, which makes the new file's name durable, the file has the new text, but a power failure may bring the
+    /// - Throws: ``AtomicTextFileError``. The file then has its old text, with one exception. The last step makes the
+    ///   new file's name durable. If only this step fails, the file has the new text, but a power failure may bring the
     ///   old text back.
     package static func write(_ text: String, to path: String, calls: FileCalls = FileCalls())
         throws(AtomicTextFileError)

@@ -14,9 +14,9 @@ import Time
 ///   answered. The gateway needs the events that its store does not have. The reports are kept beside the log, so that
 ///   they count while the stage or the gateway is down.
 /// - Any other consumer, such as `belfry tap`, needs the events after its position while it is connected.
-/// - The stage itself needs its own log from the older of its two newest snapshots on, or the whole log with fewer
-///   snapshots. A source also needs the earlier events that it may read again. A stage that is a program needs no event
-///   of its own log.
+/// - The stage itself needs its own log from the older of its two newest snapshots on. If the stage has fewer
+///   snapshots, it needs its whole log. A source also needs the earlier events that it may read again. A stage that is
+///   a program needs no event of its own log.
 ///
 /// Dead letters are removed by age alone: see ``PipelineKit/RetentionSettings/deadLettersAge``.
 ///

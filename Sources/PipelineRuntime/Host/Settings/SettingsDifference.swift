@@ -3,9 +3,9 @@ import JSON
 
 /// The keys in which two records of settings differ. Values are not shown, since they may be secret.
 enum SettingsDifference {
-    /// Key paths in alphabetical order, such as `transports.apns.apps[2].topic`. If only one record has a key, or
-    /// if two lists have different lengths, the keys below are not listed. Only `settings` if a record is not JSON and
-    /// the records differ.
+    /// Key paths in alphabetical order, such as `transports.apns.apps[2].topic`. If only one record has a key, or if
+    /// two lists have different lengths, the path of this key or list stands for everything below it. If the records
+    /// differ and one of them is not JSON, the result is only `settings`.
     static func keys(of record: String, _ other: String) -> [String] {
         if record == other { return [] }
         do throws(JSONError) {

@@ -8,8 +8,8 @@ struct SettingsTimeline<S: Stage> {
     private var history: SettingsHistory
     private let record: String
 
-    /// - Parameter isNew: Whether the log is empty. If a log has events but no recorded settings, a build from before
-    ///   any default changed wrote it, under the settings in the pipeline file.
+    /// - Parameter isNew: Whether the log is empty. If a log has events but no recorded settings, the build that wrote
+    ///   the log is older than all changes of defaults. It ran with the settings in the pipeline file.
     init(_ plan: HostPlan, _ current: S.Settings, isNew: Bool) throws {
         self.current = current
         record = plan.settingsRecord

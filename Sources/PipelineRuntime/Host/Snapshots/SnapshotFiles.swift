@@ -21,8 +21,8 @@ struct SnapshotMoment: Hashable, Sendable {
 /// A failed snapshot only makes the next start slower. The operator is told of the first of several failures in a row.
 /// The next snapshot is tried when it is due.
 final class SnapshotFiles: Sendable {
-    /// The limits for all snapshots of the stage together: see ``SnapshotStore/thin(bytesMax:countMax:)``. If eight
-    /// times the size of the newest snapshot is more than ``bytesMax``, that is the limit in bytes.
+    /// The limits for all snapshots of the stage together: see ``SnapshotStore/thin(bytesMax:countMax:)``. The limit in
+    /// bytes is ``bytesMax`` or eight times the size of the newest snapshot, whichever is greater.
     static let bytesMax: UInt64 = 256 << 20
     static let countMax = 64
 
@@ -67,8 +67,8 @@ final class SnapshotFiles: Sendable {
     }
 
     var isAtWork: Bool { state.withLock { $0.isAtWork } }
-    /// Whether the next snapshot may be made in the background. False after a failure there, until a snapshot is made
-    /// on the stage's own thread.
+    /// Whether the next snapshot may be made in the background. False after a background snapshot has failed, until a
+    /// snapshot is made on the stage's own thread.
     var mayMakeInBackground: Bool { state.withLock { !$0.hasFailed } }
     var newestBytes: UInt64 { state.withLock { $0.newestBytes } }
     /// The snapshots that this stage can start from, oldest first.

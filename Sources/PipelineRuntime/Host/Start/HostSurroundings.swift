@@ -20,7 +20,7 @@ package struct HostSurroundings: Sendable {
     package var partBytes = Outbox.partBytes
     /// Whether the stage has a process of its own, so that a crash of the process is a crash of the stage.
     package var hasOwnProcess = true
-    /// How the process before this one ended, if its supervisor reported it.
+    /// How the stage's previous process ended, if the supervisor reported it.
     package var previousEnd: String?
     /// The keys of a tool that connects to stages but runs no stage. With them the tool needs no stage's secret key.
     package var toolKeys: CurveKeyPair?

@@ -14,8 +14,8 @@ struct InFlightJournal {
     private let sessions: [String: UInt64]
     /// Every push up to this sequence of the upstream's log may have been sent.
     private var horizon: UInt64 = 0
-    /// The ``Delivery/ID/number`` of each push that may have been sent by a transport that is closed, or that the
-    /// device no longer uses.
+    /// The ``Delivery/ID/number`` of each push that may have been sent by a closed transport, or by a transport that
+    /// the device no longer uses.
     private var unknown: Set<UInt64> = []
     /// For each push in flight, the session number of the transport that has the push.
     private var inFlight: [UInt64: UInt64] = [:]

@@ -26,8 +26,8 @@ struct InFlightJournalRecord: Hashable {
     var horizon: UInt64 = 0
     /// Whether the record was forced to the disk while no push waited for its first answer.
     var isAtRest = false
-    /// The pushes that transports have, and the pushes that may have been sent by a transport that is closed, or that
-    /// the device no longer uses.
+    /// The pushes that transports have, and the pushes that may have been sent by a closed transport, or by a transport
+    /// that the device no longer uses.
     var entries: [Entry] = []
 }
 
