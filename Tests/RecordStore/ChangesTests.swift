@@ -201,6 +201,31 @@ struct TokenTests {
         #expect(error(last, zone, test.store) == .tokenExpired(.newZone))
     }
 
+    @Test func `a forged token is refused, or gives a page of the client's own records`() throws {
+        let test = try TestStore()
+        try test.apply([Line.saveZone("Z"), Line.save("a", zone: "Z"), Line.save("b", zone: "Z")])
+        let numbers: [UInt64] = [0, 1, 3, 4, UInt64(Int64.max), UInt64(Int64.max) + 1, .max]
+        var pages = 0
+        for (position, began) in numbers.flatMap({ first in numbers.map { (first, $0) } }) {
+            for (below, top) in numbers.flatMap({ first in numbers.map { (first, $0) } }) {
+                var forged = ChangeToken(log: testLog, position: position, began: began)
+                forged.reverse = .init(below: below, top: top)
+                let token = forged.text(for: zone, in: .alice)
+                for isReverse in [false, true] {
+                    do throws(RecordReadError) {
+                        let page = try test.store.changes(of: zone, in: .alice, since: token, isReverse: isReverse)
+                        #expect(page.records.allSatisfy { ["a", "b"].contains($0.name) })
+                        pages += 1
+                    } catch {
+                        let expected = [RecordReadError.badToken, .tokenExpired(.ahead), .tokenExpired(.newZone)]
+                        #expect(expected.contains(error), "\(forged)")
+                    }
+                }
+            }
+        }
+        #expect(pages > 0)
+    }
+
     @Test func `a store of a trimmed log refuses tokens from before the log's first event`() throws {
         let test = try TestStore()
         let batch = EventBatch([Line.saveZone("Z"), Line.save("a", zone: "Z")], first: 100, milliseconds: 1)

@@ -39,14 +39,18 @@ struct ChangeToken: Hashable, Sendable {
         return out.text(for: ChangeToken.purpose(zone, database))
     }
 
-    /// Nil if the text was not made by ``text(for:in:)`` for the same zone and database.
+    /// Nil if the text was not made by ``text(for:in:)`` for the same zone and database. A client may forge a text, but
+    /// not with pages of a read in reverse that would come after its first page.
     init?(_ text: String, for zone: ZoneKey?, in database: DatabaseID) {
         let purpose = ChangeToken.purpose(zone, database)
         guard var read = OpaqueText.Reader(text, version: ChangeToken.version, for: purpose), let high = read.number(),
             let low = read.number(), let position = read.number(), let began = read.number()
         else { return nil }
         self.init(log: LogIdentity(high: high, low: low), position: position, began: began)
-        if let below = read.number(), let top = read.number() { reverse = Reverse(below: below, top: top) }
+        if let below = read.number(), let top = read.number() {
+            guard below > 0, below - 1 <= top else { return nil }
+            reverse = Reverse(below: below, top: top)
+        }
         guard read.isAtEnd else { return nil }
     }
 

@@ -15,7 +15,8 @@ enum SQLValue {
 
     static func text(_ text: String?) -> SQLValue { text.map { .text($0) } ?? .null }
 
-    static func sequence(_ sequence: UInt64) -> SQLValue { .int(Int64(sequence)) }
+    /// No log has a sequence that an `Int64` cannot hold. A larger number, which a client may send, is after all of them.
+    static func sequence(_ sequence: UInt64) -> SQLValue { .int(Int64(clamping: sequence)) }
 }
 
 /// Makes SQLite copy a bound value.
