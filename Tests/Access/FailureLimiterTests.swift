@@ -59,9 +59,11 @@ import Time
         ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("2001:db8::1", "2001:db8::ffff:1", true),
         ("2001:db8::1", "2001:DB8:0:0:9::", true), ("2001:db8::1", "2001:db8:0:1::1", false),
         ("::ffff:192.0.2.1", "192.0.2.1", true), ("::ffff:192.0.2.1", "::ffff:192.0.2.2", false),
+        ("192.0.2.1:80", "192.0.2.1:81", true), ("192.0.2.1:80", "192.0.2.2:80", false),
+        ("[2001:db8::1]:80", "2001:db8::1", true), ("[2001:db8::1]", "[2001:db8:0:1::1]", false),
         ("unix", "unix", true), ("unix", "", false),
     ])
-    func `an IPv6 network counts as one client, and so does an IPv4 address in both its forms`(
+    func `an IPv6 network counts as one client, and so does an IPv4 address in both its forms, with or without a port`(
         left: String, right: String, isSame: Bool
     ) {
         #expect((ClientAddress(left) == ClientAddress(right)) == isSame)

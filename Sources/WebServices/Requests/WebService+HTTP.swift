@@ -53,7 +53,8 @@ extension WebService {
     /// client may have written the addresses before it.
     private func client(of request: WebRequest) -> String {
         let forwarded = settings.isBehindTLS ? request.values(ofHeader: "x-forwarded-for").last : nil
-        return forwarded?.split(separator: ",").last?.filter { $0 != " " } ?? request.client ?? ""
+        let last = forwarded?.split(separator: ",", omittingEmptySubsequences: false).last?.filter { $0 != " " } ?? ""
+        return last.isEmpty ? request.client ?? "" : last
     }
 
     /// The answer to a request that the server refuses by itself.
