@@ -57,8 +57,6 @@ package struct GatewaySettings: PluginSettings {
         predicates = try settings.choice("predicates", default: .cloudKit)
     }
 
-    package static let fileKeys: Set<String> = [CertificateFiles.certificateSetting]
-
     package func secretErrors() -> [any Error] { [tls?.validationError()].compactMap(\.self) }
 
     package func endingCertificates(at now: Instant) -> [EndingCertificate] {
