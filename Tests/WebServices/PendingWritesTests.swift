@@ -49,7 +49,45 @@ struct PendingWritesTests {
 
     @Test func `a request is refused as a whole if the outcome of every line is unknown`() throws {
         let unknown = [Writes.Result.unknown, .unknown]
-        #expect(throws: ServiceError.outcomeUnknown) { _ = try unknown.throwingIfAllUnknown() }
-        #expect(try [Writes.Result.unknown, .stored([1])].throwingIfAllUnknown().count == 2)
+        #expect(throws: ServiceError.outcomeUnknown) { _ = try unknown.throwingIfNoneKnown() }
+        #expect(try [Writes.Result.unknown, .stored([1])].throwingIfNoneKnown().count == 2)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `at its deadline, a line that was not sent is dropped, and a line at the door stays`() async {
+        let writes = Writes {}
+        writes.begin(answered: 0, applied: 0)
+        let lines = ["a", "b"].map { PendingLine(id: $0, bytes: [1]) }
+        async let results = writes.write(lines, until: .now + .seconds(60))
+        while writes.count < 1 { await Task.yield() }
+        #expect(writes.takeLines(first: 1, countMax: 1, bytesMax: 100).lines.map(\.id) == ["a"])
+        writes.expire(at: .now + .seconds(61))
+        let ended = await results
+        guard case .unknown = ended.first, case .refused(.notSent) = ended.last else {
+            Issue.record("\(ended)")
+            return
+        }
+        #expect(writes.takeLines(first: 2, countMax: 10, bytesMax: 100).lines.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `while too many bytes wait to be sent, a further write is refused at once`() async {
+        let writes = Writes(queueBytesMax: 3) {}
+        writes.begin(answered: 0, applied: 0)
+        let long = PendingLine(id: "a", bytes: [1, 1, 1])
+        async let first = writes.write([long], until: .now + .seconds(60))
+        while writes.count < 1 { await Task.yield() }
+        func isRefused(_ id: String) async -> Bool {
+            let results = await writes.write([PendingLine(id: id, bytes: [1])], until: .now + .seconds(60))
+            if case .refused(.notSent) = results.first { return true }
+            return false
+        }
+        #expect(await isRefused("b"))
+        #expect(writes.takeLines(first: 1, countMax: 10, bytesMax: 100).lines.map(\.id) == ["a"])
+        async let afterwards = isRefused("c")
+        while writes.count < 2 { await Task.yield() }
+        writes.close()
+        #expect(await !afterwards)
+        _ = await first
     }
 }

@@ -30,7 +30,7 @@ extension WebService {
 
     private func write(_ lines: [PendingLine]) async throws(ServiceError) -> [PendingWrites<AppliedRequest>.Result] {
         guard !lines.isEmpty else { return [] }
-        return try await writes.write(lines, until: .now + settings.writeTimeout).throwingIfAllUnknown()
+        return try await writes.write(lines, until: .now + settings.writeTimeout).throwingIfNoneKnown()
     }
 }
 
@@ -161,6 +161,7 @@ extension ServiceError {
         switch code {
         case "record.exists", "record.conflict": .conflict
         case "record.owner": .accessDenied
+        case "write.not_sent": .tryAgainLater
         case "record.missing": .notFound
         case "zone.missing": .zoneNotFound
         case "reference.missing": .validatingReferenceError

@@ -13,7 +13,7 @@ extension WebService {
             try SubscriptionsModifyRequest(json, lineMaker, newID: ids.newUUID)
         }
         let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout)
-            .throwingIfAllUnknown()
+            .throwingIfNoneKnown()
         return .object { json in
             json.append("subscriptions", zip(modify.items, results)) { json, item in
                 write(item.0, item.1, into: &json)

@@ -17,7 +17,11 @@ struct DoorProducer<StoredEvent: Sendable>: Sendable {
     ///
     /// - Parameter applied: The last sequence in the store.
     func run(_ producer: Producer, applied: UInt64) throws {
-        guard let known = try producer.greet(timeout: .seconds(1 << 30), while: { !isStopped() }) else { return }
+        let known = try producer.greet(timeout: .seconds(1 << 30)) {
+            writes.expire(at: .now)
+            return !isStopped()
+        }
+        guard let known else { return }
         writes.begin(answered: known, applied: applied)
         producer.onAnswer = { [writes] answer in
             writes.answered(through: answer.through, last: answer.last, refusals: Self.refusals(answer))

@@ -56,16 +56,22 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         var requests: [Int: Request] = [:]
         var lastRequest = 0
         var queue: [PendingLine] = []
+        var queueBytes = 0
         var isClosed = false
     }
 
     fileprivate typealias Answer = (continuation: CheckedContinuation<[Result], Never>, results: [Result])
 
     private let state = Mutex(State())
+    private let queueBytesMax: Int
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: Called when ``takeLines(first:countMax:bytesMax:)`` has something to take.
-    init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
+    /// - Parameters:
+    ///   - queueBytesMax: While at least this many bytes wait to be sent, further requests are refused.
+    ///   - wake: Called when ``takeLines(first:countMax:bytesMax:)`` has something to take.
+    init(queueBytesMax: Int = 64 << 20, wake: @escaping @Sendable () -> Void) {
+        (self.queueBytesMax, self.wake) = (queueBytesMax, wake)
+    }
 
     /// The number of waiting requests.
     var count: Int { state.withLock { $0.requests.count } }
@@ -73,12 +79,14 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
     /// Sends a request's lines, and waits until each is stored or refused, but at most until `deadline`.
     ///
     /// - Returns: How each line ended, in order: `unknown` for a line that has not ended by the deadline, or before the
-    ///   gateway stops.
+    ///   gateway stops. ``WriteLedger/Refusal/notSent`` for a line that was not sent and will not be.
     func write(_ lines: [PendingLine], until deadline: ContinuousClock.Instant) async -> [Result] {
         guard !lines.isEmpty else { return [] }
         return await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { $0.add(lines, deadline, continuation) }
-            isOpen ? wake() : continuation.resume(returning: lines.map { _ in .unknown })
+            let isQueued = state.withLock { state in
+                state.queueBytes < queueBytesMax && state.add(lines, deadline, continuation)
+            }
+            isQueued ? wake() : continuation.resume(returning: lines.map { _ in .refused(.notSent) })
         }
     }
 
@@ -87,7 +95,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         state.withLock { state in
             guard !state.isClosed else { return }
             for line in lines { state.open[line.id] = OpenLine(line: line, request: 0, index: 0) }
-            state.queue += lines
+            state.append(lines)
         }
         wake()
     }
@@ -130,6 +138,7 @@ extension PendingWrites {
                 return bytes == 0 || bytes + line.bytes.count < bytesMax
             }
             state.queue.removeFirst(lines.count)
+            state.queueBytes -= lines.reduce(0) { $0 + $1.bytes.count }
             for (index, line) in lines.enumerated() { state.ledger?.sent(line.id, asLine: first + UInt64(index)) }
             return (Array(lines), Set(lines.compactMap { state.open[$0.id]?.request }))
         }
@@ -141,13 +150,16 @@ extension PendingWrites {
 
     func answersLost(through line: UInt64, last: UInt64) { advance { $0.answersLost(through: line, last: last) } }
 
-    /// Answers the requests whose deadlines have passed. Their lines stay open until they end.
+    /// Answers the requests whose deadlines have passed. Their lines at the door stay open until they end. Their lines
+    /// in the queue are dropped.
     func expire(at now: ContinuousClock.Instant) {
         resume(
             state.withLock { state in
-                state.requests.filter { $0.value.deadline <= now }.map { number, request in
-                    state.requests[number] = nil
-                    return (request.continuation, request.results)
+                let expired = state.requests.filter { $0.value.deadline <= now }
+                guard !expired.isEmpty else { return [] }
+                state.dropQueuedLines(ofRequests: Set(expired.keys))
+                return expired.keys.compactMap { state.requests.removeValue(forKey: $0) }.map {
+                    ($0.continuation, $0.results)
                 }
             })
     }
@@ -187,8 +199,24 @@ extension PendingWrites.State {
         for (index, line) in lines.enumerated() {
             open[line.id] = PendingWrites.OpenLine(line: line, request: lastRequest, index: index)
         }
-        queue += lines
+        append(lines)
         return true
+    }
+
+    fileprivate mutating func append(_ lines: [PendingLine]) {
+        queue += lines
+        queueBytes += lines.reduce(0) { $0 + $1.bytes.count }
+    }
+
+    /// A queued line is not at the door, and the store has no events of it. So it was not applied.
+    fileprivate mutating func dropQueuedLines(ofRequests numbers: Set<Int>) {
+        queue.removeAll { line in
+            guard let found = open[line.id], numbers.contains(found.request) else { return false }
+            open[line.id] = nil
+            queueBytes -= line.bytes.count
+            requests[found.request]?.results[found.index] = .refused(.notSent)
+            return true
+        }
     }
 
     /// - Returns: The requests to answer, and whether a line must be sent again.
@@ -201,7 +229,7 @@ extension PendingWrites.State {
                 if let answer = record(PendingWrites.Result(end), of: line) { answers.append(answer) }
             case .sendAgain(let id):
                 guard let line = open[id]?.line else { continue }
-                queue.append(line)
+                append([line])
                 sendsAgain = true
             }
         }
@@ -222,13 +250,27 @@ extension PendingWrites.State {
 }
 
 extension Sequence {
-    /// - Throws: ``ServiceError/outcomeUnknown`` if the results of all lines are unknown.
-    func throwingIfAllUnknown<StoredEvent>() throws(ServiceError) -> Self
+    /// - Throws: ``ServiceError/outcomeUnknown`` if the results of all lines are unknown; an error that allows another
+    ///   try if no line was sent.
+    func throwingIfNoneKnown<StoredEvent>() throws(ServiceError) -> Self
     where Element == PendingWrites<StoredEvent>.Result {
         let isAnyKnown = contains { if case .unknown = $0 { false } else { true } }
         guard isAnyKnown else { throw .outcomeUnknown }
+        let isAnySent = contains { if case .refused(.notSent) = $0 { false } else { true } }
+        guard isAnySent else { throw ServiceError(PendingWrites<StoredEvent>.Ledger.Refusal.notSent) }
         return self
     }
+}
+
+extension WriteLedger.Refusal {
+    /// For a line that the gateway did not send and will not send.
+    static var notSent: Self {
+        Self(
+            code: "write.not_sent", path: "",
+            reason: "the write was not made: ingest does not answer, or too many writes wait for ingest")
+    }
+
+    static func ~= (pattern: Self, refusal: Self) -> Bool { pattern == refusal }
 }
 
 extension PendingWrites.Result {

@@ -12,7 +12,7 @@ extension WebService {
             try ZonesModifyRequest(json, lineMaker)
         }
         let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout)
-            .throwingIfAllUnknown()
+            .throwingIfNoneKnown()
         let database = session.databaseID
         return .object { json in
             json.append("zones", zip(modify.items, results)) { json, item in
