@@ -126,6 +126,29 @@ struct GatewayTests {
         }
     }
 
+    @Test func `a request is atomic if its records name one custom zone, and cannot be atomic in two`() async throws {
+        try await GatewayRig.with { rig in
+            let zones = ["Work", "Home"].map { #"{"operationType":"create","zone":{"zoneID":{"zoneName":"\#($0)"}}}"# }
+            try await rig.post("private/zones/modify", #"{"operations":[\#(zones.joined(separator: ","))]}"#)
+            _ = try await rig.modify("create", "n2", zone: "Work")
+            func create(_ name: String, in zone: String) -> String {
+                #"{"operationType":"create","record":{"recordName":"\#(name)","recordType":"Note","fields":{},"#
+                    + #""zoneID":{"zoneName":"\#(zone)"}}}"#
+            }
+            func codes(_ operations: [String], _ members: String = "") async throws -> [String?] {
+                let body = #"{"operations":[\#(operations.joined(separator: ","))]\#(members)}"#
+                let answer = try await rig.post("private/records/modify", body)
+                return operations.indices.map { answer["records.\($0).serverErrorCode"] ?? answer["serverErrorCode"] }
+            }
+            let oneZone = try await codes([create("n1", in: "Work"), create("n2", in: "Work")])
+            #expect(oneZone == ["ATOMIC_ERROR", "CONFLICT"])
+            let twoZones = [create("n1", in: "Home"), create("n2", in: "Work")]
+            #expect(try await codes(twoZones, #","atomic":true"#) == ["BAD_REQUEST", "BAD_REQUEST"])
+            #expect(try await codes(twoZones) == [nil, "CONFLICT"])
+            #expect(try await codes([create("n1", in: "_defaultZone")], #","atomic":true"#) == [nil])
+        }
+    }
+
     @Test func `a record cannot be created in an unknown zone, and a deleted zone loses its records`() async throws {
         try await GatewayRig.with { rig in
             let lost = try await rig.modify("create", "n1", zone: "Nowhere")
@@ -260,27 +283,6 @@ struct GatewayTests {
             #expect(pretty["records.0.recordChangeTag"] != nil, "\(pretty)")
             let found = try await rig.post("private/records/query", #"{"query":{"recordType":"Note"}}"#, as: "_bob")
             #expect(found.status == 200 && found.count("records") == 0, "\(found)")
-        }
-    }
-
-    @Test func `only the creator of a public record changes or deletes it`() async throws {
-        try await GatewayRig.with { rig in
-            func code(_ operation: String, as user: String) async throws -> String? {
-                try await rig.post(
-                    "public/records/modify",
-                    #"{"operations":[{"operationType":"\#(operation)","record":{"recordName":"board","#
-                        + #""recordType":"Note","fields":{}}}]}"#, as: user)["records.0.serverErrorCode"]
-            }
-            let created = try await code("create", as: "_alice")
-            #expect(created == nil)
-            for operation in ["forceUpdate", "forceReplace", "forceDelete", "update", "delete"] {
-                let denied = try await code(operation, as: "_bob")
-                #expect(denied == "ACCESS_DENIED", "\(operation)")
-            }
-            let changed = try await code("forceUpdate", as: "_alice")
-            let deleted = try await code("forceDelete", as: "_alice")
-            let anew = try await code("forceUpdate", as: "_bob")
-            #expect([changed, deleted, anew] == [nil, nil, nil])
         }
     }
 

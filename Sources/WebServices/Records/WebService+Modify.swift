@@ -11,63 +11,47 @@ extension WebService {
         let assets = AssetValues(tickets: tickets, store: store, database: session.databaseID)
         var body = RequestBody()
         let modify = try body.read(request.body) { json throws(ServiceError) in
-            try ModifyRequest(json, assets, newName: ids.newUUID)
+            try ModifyRequest(json, assets, in: session.database, newName: ids.newUUID)
         }
-        let pending = modify.lines.map { operations in lineMaker.make { $0.modify(operations) } }
-        guard pending.allSatisfy({ $0.bytes.count <= DoorLimits.modifyBytesMax }) else {
+        let results =
+            session.database == .public
+            ? try await writeAsCreator(modify, lineMaker, session)
+            : try await write(try modify.lines(lineMaker), by: .now + settings.writeTimeout)
+        return ModifyAnswer(modify, results, session.databaseID, assetURL(for: request)).answer
+    }
+
+    /// Writes the lines, and waits for them until `deadline`.
+    func write(
+        _ lines: [PendingLine], by deadline: ContinuousClock.Instant
+    ) async throws(ServiceError) -> [PendingWrites<AppliedRequest>.Result] {
+        guard !lines.isEmpty else { return [] }
+        return try await writes.write(lines, until: deadline).throwingIfNoneKnown()
+    }
+}
+
+extension ModifyRequest {
+    fileprivate func lines(_ lineMaker: LineMaker) throws(ServiceError) -> [PendingLine] {
+        try lines.map { operations throws(ServiceError) in try line(operations, lineMaker) }
+    }
+
+    /// - Parameter expectations: What the forced operations of the line expect, by their indexes in ``items``.
+    /// - Throws: `QUOTA_EXCEEDED` if the line is longer than ingest accepts.
+    func line(
+        _ operations: Range<Int>, _ lineMaker: LineMaker, expecting expectations: [Int: OperationText.Expectation] = [:]
+    ) throws(ServiceError) -> PendingLine {
+        var text = ByteBuffer()
+        for index in operations {
+            if index > operations.lowerBound { text.append(byte: UInt8(ascii: ",")) }
+            items[index].text.append(to: &text, expecting: expectations[index])
+        }
+        let line = lineMaker.make { $0.modify(Array(text.bytes)) }
+        guard line.bytes.count <= DoorLimits.modifyBytesMax else {
             throw ServiceError(
                 .quotaExceeded,
                 "operations: an operation, or an atomic request's operations together, have more than "
                     + "\(DoorLimits.modifyBytesMax) bytes; make the operations smaller, or send several requests")
         }
-        let denied = try await denials(of: modify, session)
-        let allowed = pending.indices.filter { denied[$0] == nil }
-        let written = try await write(allowed.map { pending[$0] })
-        let found = Dictionary(uniqueKeysWithValues: zip(allowed, written))
-        let results = pending.indices.map { found[$0] ?? denied[$0].map { .refused($0) } ?? .unknown }
-        return ModifyAnswer(modify, results, session.databaseID, assetURL(for: request)).answer
-    }
-
-    private func write(_ lines: [PendingLine]) async throws(ServiceError) -> [PendingWrites<AppliedRequest>.Result] {
-        guard !lines.isEmpty else { return [] }
-        return try await writes.write(lines, until: .now + settings.writeTimeout).throwingIfNoneKnown()
-    }
-}
-
-extension WebService {
-    private typealias Refusal = WriteLedger<String, AppliedRequest>.Refusal
-
-    /// The refusals, by index, of the lines that would change another user's record in the public database. There, only
-    /// a record's creator may change the record, as in CloudKit's default security roles.
-    private func denials(of modify: ModifyRequest, _ session: Session) async throws(ServiceError) -> [Int: Refusal] {
-        let items = modify.items.filter { $0.operation != .create }
-        guard session.database == .public, !items.isEmpty else { return [:] }
-        try await waitForStore()
-        let user = try session.account().user
-        var denied: [Int: Refusal] = [:]
-        for (zone, items) in Dictionary(grouping: items, by: \.zone) {
-            for (item, record) in zip(items, try currentRecords(of: items, in: zone, session)) {
-                guard let record, record.created.user != user, denied[item.line] == nil else { continue }
-                denied[item.line] = Refusal(
-                    code: "record.owner", path: "operations[\(item.indexInLine)]",
-                    reason: "the user did not create the record; only its creator may change a record of the public "
-                        + "database")
-            }
-        }
-        return denied
-    }
-
-    /// The records that operations on one zone would change; nil for a record that does not exist.
-    private func currentRecords(
-        of items: [ModifyRequest.Item], in zone: ZoneKey, _ session: Session
-    ) throws(ServiceError) -> [StoredRecord?] {
-        do throws(RecordReadError) {
-            return try store.records(named: items.map(\.recordName), in: zone, of: session.databaseID)
-        } catch {
-            // Ingest refuses operations on a zone that does not exist.
-            if case .zoneNotFound = error { return items.map { _ in nil } }
-            throw ServiceError(error)
-        }
+        return line
     }
 }
 
@@ -148,20 +132,22 @@ extension WriteLedger.Refusal {
 }
 
 extension ServiceError {
-    /// A refusal in CloudKit's terms. The code `record.owner` comes from the gateway, all other codes from the door.
+    /// A refusal in CloudKit's terms. The codes `record.owner`, `record.busy` and `write.not_sent` come
+    /// from the gateway, all other codes from the door.
     init<ID, Event>(_ refusal: WriteLedger<ID, Event>.Refusal) {
         let place = refusal.path.replacing(/^operations\[[0-9]+\]\.?/, with: "")
         // The reason may name a command of the door. Clients use the gateway's request in its place.
         let text = refusal.reason.replacing("save it with zone.save first", with: "create it with zones/modify first")
         let reason = place.isEmpty ? text : "\(place): \(text)"
-        self.init(Self.serverErrorCode(forRefusal: refusal.code), reason)
+        let code = Self.serverErrorCode(forRefusal: refusal.code)
+        self.init(code, reason, retryAfter: code == .tryAgainLater ? 1 : nil)
     }
 
     private static func serverErrorCode(forRefusal code: String) -> ServerErrorCode {
         switch code {
         case "record.exists", "record.conflict": .conflict
         case "record.owner": .accessDenied
-        case "write.not_sent": .tryAgainLater
+        case "record.busy", "write.not_sent": .tryAgainLater
         case "record.missing": .notFound
         case "zone.missing": .zoneNotFound
         case "reference.missing": .validatingReferenceError

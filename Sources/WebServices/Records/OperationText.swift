@@ -1,0 +1,82 @@
+import CloudKitModel
+import Events
+import JSON
+
+/// An operation in the form that ingest reads: with the record's name, type, change tag, zone ID and fields. The
+/// record's other members, such as `created`, are left out. Members of the zone ID that the model does not know are
+/// left out too, because each operation of the request would repeat them.
+struct OperationText: Sendable {
+    let type: OperationType
+    /// The change tag as JSON; nil if the client gave none.
+    private let changeTag: String?
+    /// The members of the record except the change tag, separated by commas.
+    private let members: [UInt8]
+
+    init(
+        _ type: OperationType, _ record: JSONValue, _ recordName: String, _ zone: ZoneID?, _ assets: AssetValues
+    ) throws(ServiceError) {
+        self.type = type
+        var fields = ByteBuffer()
+        if !type.isDelete, let given = record[.fields] { try assets.append(given, to: &fields) }
+        changeTag = record[.recordChangeTag].map { String(decoding: $0.raw, as: UTF8.self) }
+        let json = ByteBuffer.object { json in
+            json.append(.recordName, recordName)
+            json.append(.recordType, record[.recordType])
+            if let zone {
+                json.append(member: .zoneID)
+                json.object { json in
+                    json.append(.zoneName, zone.zoneName)
+                    json.append(.ownerRecordName, zone.owner)
+                }
+            }
+            if !fields.isEmpty {
+                json.append(member: .fields)
+                json.append(fields.bytes)
+            }
+        }
+        members = Array(json.bytes.dropFirst().dropLast())
+    }
+
+    /// What a forced operation expects at the record's address. Ingest refuses the operation if it finds something else.
+    enum Expectation {
+        case noRecord
+        case record(ChangeTag)
+    }
+
+    /// Whether the operation is made without regard to the record that exists.
+    var isForced: Bool { [.forceUpdate, .forceReplace, .forceDelete].contains(type) }
+
+    /// Appends the operation.
+    ///
+    /// - Parameter expectation: Applies only to forced operations; nil leaves the operation as the client wrote it.
+    func append(to json: inout ByteBuffer, expecting expectation: Expectation?) {
+        var (type, changeTag) = (type, changeTag)
+        if let expectation, isForced {
+            switch expectation {
+            case .noRecord: type = .create
+            case .record(let tag): (type, changeTag) = (type.unforced, "\"\(tag.text)\"")
+            }
+        }
+        json.object { json in
+            json.append(.operationType, word: type.word)
+            json.append(member: .record)
+            json.object { json in
+                json.append(.recordChangeTag, raw: changeTag)
+                json.appendSeparator()
+                members.withUnsafeBytes { json.append($0) }
+            }
+        }
+    }
+}
+
+extension OperationType {
+    /// The operation with the same effect that needs the record's change tag.
+    fileprivate var unforced: OperationType {
+        switch self {
+        case .forceUpdate: .update
+        case .forceReplace: .replace
+        case .forceDelete: .delete
+        case .create, .update, .replace, .delete: self
+        }
+    }
+}

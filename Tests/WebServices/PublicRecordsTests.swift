@@ -1,0 +1,66 @@
+import Testing
+
+@testable import WebServices
+
+@Suite("The gateway: who may write records of the public database", .serialized, .timeLimit(.minutes(3)))
+struct PublicRecordsTests {
+    /// The answer to an operation on the record `name` of the public database.
+    private func write(
+        _ operation: String, _ name: String, as user: String, in rig: GatewayRig
+    ) async throws -> GatewayRig.Answer {
+        try await rig.post(
+            "public/records/modify",
+            #"{"operations":[{"operationType":"\#(operation)","record":{"recordName":"\#(name)","recordType":"Note","#
+                + #""fields":{"by":{"value":"\#(user)"}}}}]}"#, as: user)
+    }
+
+    @Test func `only the creator of a public record changes or deletes it`() async throws {
+        try await GatewayRig.with { rig in
+            func code(_ operation: String, as user: String) async throws -> String? {
+                try await write(operation, "board", as: user, in: rig)["records.0.serverErrorCode"]
+            }
+            let created = try await code("create", as: "_alice")
+            #expect(created == nil)
+            for operation in ["forceUpdate", "forceReplace", "forceDelete", "update", "delete"] {
+                let denied = try await code(operation, as: "_bob")
+                #expect(denied == "ACCESS_DENIED", "\(operation)")
+            }
+            let changed = try await code("forceUpdate", as: "_alice")
+            let deleted = try await code("forceDelete", as: "_alice")
+            let anew = try await code("forceUpdate", as: "_bob")
+            #expect([changed, deleted, anew] == [nil, nil, nil])
+        }
+    }
+
+    @Test func `two users who write one new record at once do not overwrite each other`() async throws {
+        try await GatewayRig.with { rig in
+            let operations = ["forceReplace", "forceUpdate", "forceDelete"]
+            for round in 0..<45 {
+                let (name, operation) = ("race\(round)", operations[round % operations.count])
+                async let alice = write("create", name, as: "_alice", in: rig)
+                async let bob = write(operation, name, as: "_bob", in: rig)
+                let answers = try await (alice, bob)
+                let found = try await rig.post(
+                    "public/records/lookup", #"{"records":[{"recordName":"\#(name)"}]}"#, as: "_alice")
+                let users = ["created.userRecordName", "modified.userRecordName", "fields.by.value"].map {
+                    found["records.0.\($0)"]
+                }
+                #expect(Set(users).count == 1 && users[0] != nil, "\(operation): \(answers) \(found)")
+            }
+        }
+    }
+
+    @Test func `forced writes of one user on several devices all succeed`() async throws {
+        try await GatewayRig.with { rig in
+            let codes = try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<16 {
+                    group.addTask {
+                        try await write("forceUpdate", "board", as: "_alice", in: rig)["records.0.serverErrorCode"]
+                    }
+                }
+                return try await group.reduce(into: [String?]()) { $0.append($1) }
+            }
+            #expect(codes == Array(repeating: nil, count: 16))
+        }
+    }
+}
