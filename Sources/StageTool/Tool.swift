@@ -106,7 +106,8 @@ package enum Tool {
 }
 
 extension ParsableCommand {
-    /// Refuses `help` with a name that is no command. The argument parser would show the help of the command before it.
+    /// Refuses `help` with a name that is not a command. The argument parser would ignore this name, and show the help
+    /// for the names before it.
     fileprivate static func checkHelp(_ arguments: [String]) throws(ValidationError) {
         guard arguments.first == "help" else { return }
         var command: any ParsableCommand.Type = self

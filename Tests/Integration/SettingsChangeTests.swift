@@ -93,8 +93,8 @@ import Testing
 
     /// Coalesce restarts under `latest` while it holds the first notification. It sends this notification at its
     /// deadline, before the next match arrives. `latest` remembers when the first notification was sent, so the second
-    /// one waits for the end of the window. In the third run, coalesce rebuilds its state from the logs, and must know
-    /// this time too.
+    /// notification waits for the end of the window. In the third run, coalesce rebuilds its state from the logs. The
+    /// rebuilt state must also have the time at which the first notification was sent.
     @Test func `a stage that rebuilds its state handles each deadline under the settings that were valid then`()
         async throws
     {

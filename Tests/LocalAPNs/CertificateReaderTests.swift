@@ -72,7 +72,7 @@ struct CertificateReaderTests {
     }
 
     @Test(arguments: [[], [0x30], Array("no certificate".utf8)] as [[UInt8]])
-    func `bytes that are not a certificate have no topics and are unknown`(bytes: [UInt8]) {
+    func `bytes that are not a certificate are read as an unknown certificate without topics`(bytes: [UInt8]) {
         #expect(CertificateReader(authorities: []).read(bytes) == ClientCertificate(topics: [], isKnown: false))
     }
 }

@@ -84,7 +84,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(errors: 2), at: 0).goAway?.reason == "Shutdown")
     }
 
-    @Test func `each setting of the conduct comes from the first rule that has it`() throws {
+    @Test func `each setting comes from the first rule that applies to the request and has the setting`() throws {
         var script = try script(
             #"{"do":{"latency":[5,9],"early":false}}"#, #"{"when":{"nth":1},"do":{"silence":true}}"#,
             #"{"do":{"status":500,"latency":1,"early":true}}"#)
@@ -96,7 +96,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(), at: 0).answer?.status == 500)
     }
 
-    @Test func `lines may end with CRLF, and a false flag beside an ending has no effect`() throws {
+    @Test func `lines may end with CRLF, and drop: false has no effect beside silence: true`() throws {
         var script = try script(
             "# first", "", #"{"when":{"nth":1},"do":{"status":500}}"#, #"{"do":{"silence":true,"drop":false}}"#, "",
             lineEnd: "\r\n")
@@ -104,7 +104,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(), at: 0).ending == .silence)
     }
 
-    @Test func `the endings, GOAWAY frames and stream limits in a script are read`() throws {
+    @Test func `resets, drops, GOAWAY frames and stream limits in a script are read`() throws {
         var script = try script(
             #"{"when":{"nth":1},"do":{"reset":"REFUSED_STREAM"}}"#, #"{"when":{"nth":2},"do":{"drop":true}}"#,
             #"{"when":{"nth":3},"do":{"goaway":{"twice":true,"lastStream":"before","text":"bye","close":false}}}"#,

@@ -58,7 +58,7 @@ struct StoreTests {
         #expect(fate == .shown(replaced: nil))
     }
 
-    @Test func `the newest keys are remembered, and the oldest key is forgotten`() {
+    @Test func `RecentValues remembers the newest keys, and forgets the oldest key`() {
         var recent = RecentValues<Int, Int>(countMax: 4)
         for key in 1...5 { #expect(recent.insert(key, for: key) == nil) }
         #expect(recent.insert(0, for: 5) == 5)

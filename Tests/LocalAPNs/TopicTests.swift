@@ -63,7 +63,7 @@ struct TopicTests {
         #expect(try refusal(topic, type: type.rawValue) == TopicTests.disallowed)
     }
 
-    @Test mutating func `an app must be known at the connection's first push`() throws {
+    @Test mutating func `an app that is registered after a connection's first push needs another connection`() throws {
         fixture = Fixture(isStrict: true, devices: [Device(token: Fixture.device, bundle: Fixture.bundle)])
         var inspection = Inspection(try fixture.request { $0.set("apns-topic", "com.example.Mail") })
         #expect(fixture.refusal(of: &inspection) == TopicTests.disallowed)

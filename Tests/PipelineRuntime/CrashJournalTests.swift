@@ -41,7 +41,7 @@ import Time
         #expect(try start().eventToSetAside == nil)
     }
 
-    @Test func `a crash on another event restarts the count, and an end between events does not count`() throws {
+    @Test func `a crash on another event restarts the count, and a crash between events does not count`() throws {
         for _ in 0..<2 { try crash(at: 17...17) }
         try crash(at: 18...18)
         try crash(at: 17...17)

@@ -86,7 +86,8 @@ struct Restless: Stage {
         case "creeping": deadline = now.advanced(by: .microseconds(1))
         case "talking": out.append { $0.append("{}") }
         case "patient": deadline = now.advanced(by: .milliseconds(1))
-        // A stage that holds 50,000 events for the same time, and passes on one at each wake, asks for the same wakes.
+        // A stage that holds 50,000 events until the same deadline, and passes on one of them at each wake, asks for
+        // as many wakes.
         case "burst" where wakes == 50_000: deadline = nil
         default: break
         }

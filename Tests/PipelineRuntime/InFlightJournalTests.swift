@@ -52,7 +52,7 @@ import Time
     }
 
     /// A process may add events to the log and die before it sends a push.
-    @Test func `a push in flight is marked even if the log has grown, without its answer, since it was noted`() throws {
+    @Test func `a push in flight is marked even if later events, but not its answer, are in the log`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var third = start(after: 13)
@@ -124,7 +124,7 @@ import Time
         #expect(second.marked(answers(1, 2, 3, 4)) == [1, 2, 3])
     }
 
-    @Test func `a record without pushes in flight is trusted after a loss of power`() throws {
+    @Test func `a journal record without pushes in flight is trusted after a loss of power`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2)[...], after: 10)
         var second = start(after: 10)

@@ -32,7 +32,7 @@ struct LineLimitTests {
         #expect(code(Self.modify, bytes: 4_000_001) == "json.too_long")
     }
 
-    @Test func `another mistake in a line over 1,000,000 bytes is reported only for a command that may be that long`() {
+    @Test func `a syntax error in a line over 1,000,000 bytes is reported only if its command may be that long`() {
         #expect(code(Self.modify, bytes: 1_000_001, end: "\"") == "json.unexpected_end")
         #expect(code(Self.save, bytes: 1_000_001, end: "\"") == "json.too_long")
         #expect(code("x", bytes: 1_000_001, end: "x") == "json.too_long")

@@ -45,7 +45,7 @@ import Testing
         #expect(ProducerPositions(log)["send host 7"] == .init(owner: nil, through: 2))
     }
 
-    @Test func `producers' names from an earlier version make room for new names, passing names first`() {
+    @Test func `to make room, passing names from an earlier version are forgotten before lasting names`() {
         var log = Cursor(["lasting": 1])
         for number in 1..<4_096 { log.positions["send host \(number)"] = 1 }
         var positions = ProducerPositions(log)
@@ -71,7 +71,7 @@ import Testing
         return (positions, log)
     }
 
-    @Test func `names without an accepted line never displace names with one, also after a restart`() {
+    @Test func `names without an accepted line never displace names with accepted lines, also after a restart`() {
         var positions = ProducerPositions(Cursor())
         var log = Cursor()
         positions.advance("orders", to: Self.at(3, refused: 2))
@@ -141,7 +141,7 @@ import Testing
         #expect(!ProducerOwner(secret: "a secret of a test").text.contains("secret"))
     }
 
-    @Test func `a new name belongs to the producer's client, or to its secret if the client is the pipeline's tool`() {
+    @Test func `a new name belongs to the client with the CURVE key, or to the secret if the key is a stage's`() {
         let (shop, stage) = (ProducerOwner(client: "shop"), ProducerOwner(client: "stage ingest"))
         let secret = ProducerOwner(secret: "a secret of a test")
         #expect(ProducerOwner.owners(client: "shop", secret: "a secret of a test") == [shop, secret])

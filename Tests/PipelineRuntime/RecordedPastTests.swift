@@ -22,7 +22,8 @@ struct RecordedPastTests {
         for _ in 0..<500 {
             let history = StageHistory(&draw)
             #expect(history.repeatedEventByEvent(feedsParts: true) == history.inputs, "\(history.headers)")
-            // Without `feedsParts`, an event comes after the answers of its first batches. So the answers are left out.
+            // Without `feedsParts`, an event whose outputs fill several batches is fed at the last of them, after the
+            // answers of the others. So this comparison leaves out all answers.
             let withoutAnswers = history.inputs.filter { !$0.isAnswers }
             #expect(history.repeatedEventByEvent(feedsParts: false).filter { !$0.isAnswers } == withoutAnswers)
         }

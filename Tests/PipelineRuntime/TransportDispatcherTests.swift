@@ -112,7 +112,7 @@ import Testing
         #expect(route.sent == ["1 a", "2 b"])
     }
 
-    @Test func `an app whose pushes get no answers has little room while other apps wait, and its share later`() {
+    @Test func `an app whose pushes get no answers has little room while other apps wait, and an equal share later`() {
         let route = RecordedRoute(room: 10)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append(
@@ -191,7 +191,7 @@ import Testing
         #expect(route.sent == ["1 a", "2 b"] && dispatcher.isIdle)
     }
 
-    @Test func `no push is sent before the host has taken an answer that ends an address`() {
+    @Test func `after the answer that a device is unregistered, no push is sent until the host has taken the answer`() {
         let route = RecordedRoute(room: 2)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a"), push(2, "a")])

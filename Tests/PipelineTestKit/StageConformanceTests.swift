@@ -64,7 +64,8 @@ struct StageConformanceTests {
     }
 }
 
-/// Numbers matches, and delays each by a second. Breaks one rule unless the setting `fault` is `none`.
+/// Gives each match a number, and writes the number a second later. Breaks one rule unless the setting `fault` is
+/// `none`.
 private struct Counting: Stage {
     struct Settings: PluginSettings {
         let fault: String
@@ -78,10 +79,11 @@ private struct Counting: Stage {
 
     private let fault: String
     private var count = 0
-    /// Also counts the matches. No snapshot saves it, so a restart begins at 0 again. With the fault `forgets`, a match
-    /// gets this number.
+    /// Counts the matches like `count`, but is not in snapshots, so it begins at 0 again after a restart. With the
+    /// fault `forgets`, each match gets its number from here.
     private var unsavedCount = 0
-    /// With the fault `eager`, 1 after the output that comes before any input. Snapshots save it.
+    /// With the fault `eager`, the stage writes an output before any input, and then sets this number to 1. Snapshots
+    /// save the number.
     private var earlyOutputs = 0
     private var held: [(number: Int, due: Instant)] = []
     private var keepsWaking = false

@@ -78,7 +78,7 @@ private final class Pager: Sendable {
     func resume() { state.withLock { $0.isPaused = false } }
     func page(_ id: String) { state.withLock { $0.arrivals.append(id) } }
     func keep(_ object: AnyObject & Sendable) { state.withLock { $0.kept.append(object) } }
-    /// Opens eight files, so that the number grows even if parallel tests close some files.
+    /// Opens eight files, so that the number of open files grows even if parallel tests close some files.
     func keepFiles() { state.withLock { state in for _ in 0..<8 { state.files.append(dup(0)) } } }
 
     /// Returns when the test ends.
@@ -172,8 +172,8 @@ private final class PagerTransport: Transport {
         return TransportAnswer(push.id, .accepted)
     }
 
-    /// While the server is paused, a push arrives at its first delivery, and its answer is `deferred`. Returns nil if
-    /// the task is cancelled.
+    /// Answers a push with `deferred` while the server is paused. The push arrives at the server only the first time.
+    /// Returns nil if the task is cancelled.
     private func pageWhilePaused(_ push: Delivery, _ id: String) async -> TransportAnswer? {
         if state.withLock({ $0.deferred.insert(id).inserted }) { pager.page(id) }
         if fault == .sendsDeferredAnew { state.withLock { $0.deferred = [] } }

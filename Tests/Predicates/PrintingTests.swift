@@ -27,7 +27,7 @@ struct PrintingTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `alternatives print and read back as text, but not as filterBy`(seed: UInt64) throws {
+    func `a predicate with OR is printed and read back as text, but not as filterBy`(seed: UInt64) throws {
         var random = RandomPredicates(seed)
         for _ in 0..<1000 {
             let predicate = random.extended()

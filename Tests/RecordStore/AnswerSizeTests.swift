@@ -25,7 +25,7 @@ struct AnswerSizeTests {
     }
 
     @Test(arguments: Seeded.seeds, [false, true])
-    func `pages of changes have at most the limit or one record, and together all records`(
+    func `a page of changes is within the byte limit or has one record, and no record is missing`(
         seed: UInt64, isReverse: Bool
     ) throws {
         var random = Seeded(seed)
@@ -41,7 +41,7 @@ struct AnswerSizeTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `pages of a query have at most the limit or one record, and together all records`(seed: UInt64) throws {
+    func `a page of a query is within the byte limit or has one record, and no record is missing`(seed: UInt64) throws {
         var random = Seeded(seed)
         let test = try store(&random)
         var (names, marker) = ([String](), nil as String?)

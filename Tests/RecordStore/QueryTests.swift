@@ -104,7 +104,7 @@ struct QueryTests {
     @Test(arguments: [true, false])
     func `a query that compares one field and sorts by another gets an index on both fields`(isAscending: Bool) throws {
         let test = try TestStore()
-        // In ascending order of "g", the records with "f" = 3 are the last ones, and the newest of them is the first.
+        // In ascending order of "g", the records with "f" = 3 come last. Among these, the newest records come first.
         let count = 8 * SearchLimits().rowsWithoutIndex
         let numbers = 0..<count
         func g(_ number: Int) -> Int { (count - number) / 3 }

@@ -4,8 +4,8 @@ import Testing
 
 /// The answers that the variant of a what-if gets, derived from the recorded stage's answers.
 @Suite struct SharedAnswersTests {
-    /// The recorded stage gets the answers "in flight" and "accepted". The variant hands out its push between these two
-    /// answers or, as when both answers came in one batch, after them.
+    /// The recorded stage gets the answers "in flight" and "accepted". The variant hands out its push either between
+    /// these two answers or after both. For example, it does so after both if they came in one batch.
     @Test(arguments: [false, true])
     func `the variant gets the final answer to a push that was in flight`(variantPushesBetween: Bool) throws {
         let recorded = ScriptedAnswers()

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DigestTests {
     private static func bytes(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
 
-    /// The examples of RFC 4231, sections 4.2 to 4.8. Section 4.6 is left out, because its code is shortened.
+    /// The examples of RFC 4231, sections 4.2 to 4.8. Section 4.6 is left out, because its HMAC is truncated.
     private static let known: [(key: [UInt8], message: [UInt8], code: String)] = [
         (
             bytes(0x0b, 20), Array("Hi There".utf8),
@@ -30,7 +30,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: known) func `message codes are HMAC with SHA-256`(key: [UInt8], message: [UInt8], code: String) {
+    @Test(arguments: known) func `an HMAC is made with SHA-256`(key: [UInt8], message: [UInt8], code: String) {
         let code = [UInt8](hexadecimal: code)
         #expect(HMAC.code(of: [message], key: key) == code)
         #expect(HMAC.code(of: message.map { [$0] }, key: key) == code)

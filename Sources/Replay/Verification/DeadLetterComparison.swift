@@ -55,8 +55,8 @@ struct DeadLetterComparison {
 
     /// The difference for a recorded letter whose event the replay did not reject; nil if there is no such letter.
     ///
-    /// - Parameter last: The last input event to check. Letters of later events are not compared here. After the log's
-    ///   last batch, they belong to a batch that was never written.
+    /// - Parameter last: The last input event to check. Letters of later events are not compared here. When the
+    ///   replay has reached the log's end, these letters belong to a batch that was never written.
     func surplus(through last: UInt64) throws -> ReplayDifference? {
         guard let recorded = try lines?.peek(), let sequence = recorded.inputSequence, sequence <= last
         else { return nil }

@@ -25,7 +25,7 @@ package struct PipelineReplay: Sendable {
 
         package enum Verdict: String, Sendable {
             case identical, different
-            /// Nothing was compared: the part has no events, or the stage has had no input.
+            /// Nothing was compared: the part to compare has no events, or the stage has had no input.
             case nothing
             /// A source's log is read back, not compared.
             case recalled

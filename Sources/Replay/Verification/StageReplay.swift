@@ -168,9 +168,9 @@ final class StageReplay {
 
     // MARK: The end
 
-    /// Whether the last outputs come from a deadline or an answer, not from an input event. Such a deadline had passed
-    /// when the last batch was written. The stage was woken for it after the batch, or never if the log ends there. If
-    /// ``isLate`` is true for a batch, this value stays as it was before the batch.
+    /// Whether the last outputs come from a deadline or an answer, not from an input event. The log may end without
+    /// such outputs: a deadline had passed when the stage wrote the last batch, but the stage was not woken for it any
+    /// more. A batch for which ``isLate`` is true does not change this value.
     private var endsWithWake = false
 
     private func finish() throws -> ReplayDifference? {

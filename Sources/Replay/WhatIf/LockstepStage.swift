@@ -99,9 +99,8 @@ final class LockstepStage {
         try pass(at: now)
     }
 
-    /// Wakes the machines for deadlines up to `moment`. Before the end of the log, this wakes only the variant, and
-    /// only for a deadline that the baseline does not have too. For its other deadlines, the variant waits for the
-    /// recorded wakes, as the baseline does for all of its deadlines.
+    /// Wakes the machines for deadlines up to `moment`. Until the log has ended, this wakes the variant for the
+    /// deadlines that only the variant has. For all other deadlines, both machines wait for the recorded wakes.
     private func serveDeadlines(through moment: Instant) throws {
         while let deadline = nextDeadline, deadline <= moment {
             if wakes.isOver, baseline.deadline == deadline { try baseline.advance(to: deadline) }

@@ -6,8 +6,9 @@ import PipelineRuntime
 /// Brings the baseline and the variant of a stage to the event where their comparison begins.
 ///
 /// The comparison of the first stage begins at its log's beginning, or at a snapshot if the beginning is gone. The
-/// comparison of a later stage begins with the first event that its upstream stage writes in the comparison, or at a
-/// later snapshot if the beginning of its logs is gone and no earlier snapshot can be used.
+/// comparison of a later stage begins with the first event that its upstream stage writes in the comparison. The
+/// machines are fed up to this event, from the beginning of the logs or from an earlier snapshot. If neither can be
+/// used, the comparison begins at a later snapshot.
 struct LockstepStart {
     let recorded: RecordedStage
     let baseline: any StageMachine
@@ -15,7 +16,8 @@ struct LockstepStart {
     /// Nil for a stage that takes no snapshots.
     let search: SnapshotSearch?
 
-    /// The variant is first: it may be a program that refuses a snapshot, and then the baseline keeps its state.
+    /// The variant is restored first, because it may be a program that refuses the snapshot. Then the baseline is not
+    /// restored either.
     private var machines: [any StageMachine] { [variant, baseline] }
 
     /// The start of the first stage that is compared.

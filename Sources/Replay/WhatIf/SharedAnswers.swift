@@ -33,8 +33,8 @@ package final class SharedAnswers {
     private var laterAnswers: [LaterAnswer] = []
     /// Pushes of the recorded stage and of the variant that are still in flight according to their first answer.
     private var (recordedInFlight, variantInFlight): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
-    /// The recorded stage's final answers to pushes in flight, until the variant has the first answer too. When there
-    /// are ``answersKept`` such pushes, all these answers are dropped.
+    /// The recorded stage's final answers to pushes in flight. Each is kept until the variant has the first answer to
+    /// the same push. When there are ``answersKept`` such pushes, all these final answers are dropped.
     private var finalAnswers: [PushKey: [TransportAnswer]] = [:]
 
     /// At least this many of the newest answers are kept. If the variant sends a push so late that its answer is not

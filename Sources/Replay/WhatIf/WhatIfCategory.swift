@@ -34,8 +34,8 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
         if path != ["headers", "apns-id"] { found.insert(category(of: path)) }
     }
 
-    /// Compares two alerts that are not both objects. A string counts as the member `body` of an object. If
-    /// there is no object or no string, the alerts differ in their text.
+    /// Compares two alerts that differ and are not both objects. If one is an object and the other is a string, the
+    /// string counts as the member `body` of an object. All other pairs differ in their text.
     private static func compareAlerts(_ left: JSONValue, _ right: JSONValue, _ found: inout Set<Self>) {
         guard let parts = [left, right].first(where: \.isObject), let text = [left, right].first(where: \.isString)
         else {

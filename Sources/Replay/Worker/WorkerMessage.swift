@@ -11,8 +11,8 @@ enum WorkerRequest {
     case restore(version: Int, position: UInt64, sequence: UInt64, now: Instant, state: [UInt8])
     case receive(lines: [UInt8], first: UInt64, now: Instant)
     case advance(now: Instant)
-    /// Answers the delivery before this message, or an earlier delivery: one that was replied to with `later`, or one
-    /// whose first answer said that it is still in flight.
+    /// Answers the delivery before this message, or an earlier delivery. The replay has replied to the earlier delivery
+    /// with `later`, or with a first answer that said that the push is still in flight.
     case answer(TransportAnswer)
     /// The delivery before this message is answered later, or never.
     case later

@@ -1,5 +1,5 @@
 /// The exit statuses of all tools: 0 for success, 1 for a negative answer, and the statuses of sysexits(3) for
-/// failures. Instead, a tool that a signal ended may exit with 128 plus the signal's number.
+/// failures. If a signal ends a tool, the status may also be 128 plus the signal's number.
 package enum ToolStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case no = 1

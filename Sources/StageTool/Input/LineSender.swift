@@ -59,7 +59,7 @@ package final class LineSender {
     /// Called before every step, and repeatedly until the door answers the greeting. Sending stops when it returns
     /// false.
     package var mayContinue: (Totals) -> Bool = { _ in true }
-    /// Called for each saved subscription, in order. The sender itself reports the warnings.
+    /// Called for each saved subscription, in order. The sender itself reports the subscription's warnings.
     package var onSaved: (Saved) -> Void = { _ in }
 
     package convenience init(
@@ -281,7 +281,8 @@ package final class LineSender {
         guard unanswered > 0 else { return text + "; send the rest from \(place(through + 1)) on" }
         return text
             + "; the stage may still accept \(unanswered.of("line")) from \(place(through + 1)) on. If you send them "
-            + "again, they may be accepted twice (not if you use --producer from the beginning)"
+            + "again, they may be accepted twice. Next time, use --producer from the first run on: then no line is "
+            + "accepted twice"
     }
 
     private func place(_ number: UInt64) -> String {

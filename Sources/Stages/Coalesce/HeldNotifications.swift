@@ -2,8 +2,8 @@ import Time
 
 /// All held notifications by key and by deadline.
 ///
-/// A key has a slot while a notification of the key is held, and while the stage remembers when one left. Here, a
-/// notification that left recently is one whose time the stage still remembers.
+/// A key has a slot while a notification of the key is held, and while the stage remembers when a notification of the
+/// key left. In this file, "left recently" means that the stage still remembers when the notification left.
 ///
 /// Holding, moving or removing one notification takes logarithmic time at most. Beyond its text and the list of its
 /// earlier changes, a held notification takes less than 200 bytes.

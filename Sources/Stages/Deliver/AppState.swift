@@ -35,7 +35,7 @@ struct AppState {
     /// With this many suspects, the configuration must be wrong, not the addresses of the devices.
     static let suspectsMax = 20
 
-    /// Whether another accepted push leaves the state as it is.
+    /// Whether the state stays the same when the transport accepts one more push.
     @inline(__always)
     var isHealthy: Bool { hasAccepted && hold == nil && scheduledHolds == 0 && suspects.isEmpty }
 

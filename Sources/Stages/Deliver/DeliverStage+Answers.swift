@@ -5,8 +5,8 @@ import Time
 /// Handles the answers of transports. If a push must be tried again, the transport may say when. ``PendingPush`` says
 /// when to give up.
 ///
-/// The events that the stage writes for an answer depend on the answer, its time and the earlier events. The answer
-/// influences which pushes the stage hands out only from the next wake on.
+/// The events that the stage writes for an answer depend on the answer, its time and the earlier events. From the next
+/// wake on, but not before, the answer also influences which pushes the stage hands out.
 extension DeliverStage {
     /// Writes the outcome of a push at a device, or an attempt if the push must wait. If the push replaces an older
     /// push, writes the `superseded` outcome of the older push first.
@@ -223,8 +223,8 @@ extension DeliverStage {
         schedule(.hold(app: app, status: status, reason: reason, wasProbe: wasProbe), receivedAt, &note)
     }
 
-    /// Schedules the end of the hold if the push was the app's probe. Every answer to a probe ends the hold, except
-    /// `stopped` and an unknown address in a suspicious app.
+    /// Schedules the end of the hold if the push was the app's probe. Every answer to a probe ends the hold, with two
+    /// exceptions: `stopped`, and an unknown address while ``AppState/isSuspicious`` is true for the app.
     private mutating func resumeIfProbed(by push: PendingPush, _ receivedAt: Instant, _ note: inout PushNote) {
         let app = push.device.appIndex
         guard registry.apps[app].hold?.probe == push.key else { return }

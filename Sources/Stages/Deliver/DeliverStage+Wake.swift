@@ -37,9 +37,9 @@ extension DeliverStage {
         if settings.retired != nil { enqueue(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
-    /// Withdraws the unanswered pushes to the devices for which `isIncluded` is true, except notices, the probes of apps,
-    /// and pushes that are ``PendingPush/isStillAtTransport``. A withdrawal has no effect on a push that has already
-    /// left the host's queue: this push gets the transport's answer.
+    /// Withdraws the unanswered pushes to the devices for which `isIncluded` is true, except notices, the probes of
+    /// apps, and pushes that are ``PendingPush/isStillAtTransport``. A withdrawal has no effect on a push that has
+    /// already left the host's queue: this push gets the transport's answer.
     private func withdraw(
         as outcome: TransportAnswer.Outcome, status: Int? = nil, reason: String?, into out: inout Outbox,
         where isIncluded: (Device) -> Bool
@@ -118,7 +118,8 @@ extension DeliverStage {
     // MARK: Pushes
 
     /// The push, readdressed to the current registration of its device if `retryTo` allows that. Nil if the device is
-    /// gone or must not get the push because it is registered for another app, unless the transport still has the push.
+    /// gone, or must not get the push because it is registered for another app. In these cases, a push that the
+    /// transport still has is returned unchanged.
     private func readdressed(_ push: PendingPush) -> PendingPush? {
         guard settings.retryTo != .first, !push.isNotice else { return push }
         guard let device = currentDevice(of: push) else { return push.isStillAtTransport ? push : nil }

@@ -5,8 +5,8 @@ import Time
 
 /// The text that all outcomes and attempts of a push or a notice share.
 struct OutcomeText {
-    /// The first part of the event, which ends with the user, and the last part. The last part starts at the causes, or
-    /// in the event of a notice at `registered`.
+    /// The first part of the event, which ends with the user, and the last part. For a push, the last part starts at
+    /// `causes`. For a notice, it starts at `registered`.
     private let text: [UInt8]
     private let causesStart: Int
     let isOfNotice: Bool
@@ -120,8 +120,8 @@ struct PushNote {
     var isFinal: Bool
     /// The member `outcome`.
     var word: String
-    /// The transport's answer if it differs from ``word``. `none` if the event does not record an answer although
-    /// `word` could also be an answer.
+    /// The transport's answer if it differs from ``word``. `none` if deliver ended the push without an answer, but with
+    /// a `word` that could also be a transport's answer.
     var answer: String?
     var superseder: UInt64?
     var status: Int?

@@ -28,7 +28,7 @@ struct PendingPush {
     var isStillAtTransport = false
     /// Whether the push was handed out since it began to wait, and has no answer yet.
     var awaitsAnswer = false
-    /// The newer push that replaces this push, unless the transport has already sent this push.
+    /// The newer push with the same collapse ID. It replaces this push unless the transport has already sent this push.
     var superseder: UInt64?
     var status: Int?
     var reason: String?

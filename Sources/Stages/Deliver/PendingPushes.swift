@@ -43,9 +43,8 @@ struct PendingPushes {
     /// The pushes that were handed out since they began to wait, and have no answer yet, in the order of their keys.
     var awaitingAnswerInOrder: [PendingPush] { byKey.values.filter(\.awaitsAnswer).sorted { $0.key < $1.key } }
 
-    /// The push that already waits with this push's collapse ID and so replaces it; nil if no such push waits. A new
-    /// push replaces a waiting push at once, so the search finds a push only if this push or the waiting push was
-    /// redriven.
+    /// The push that already waits with the same collapse ID and replaces `push`; nil if no such push waits. A new push
+    /// replaces a waiting push at once. So the search finds a push only if `push` or the waiting push was redriven.
     func successor(of push: PendingPush) -> PendingPush? {
         guard let key = push.collapseKey.flatMap({ byCollapseKey[$0] }), key != push.key else { return nil }
         return byKey[key]

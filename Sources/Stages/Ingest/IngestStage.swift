@@ -11,9 +11,11 @@ import Time
 /// `record.delete` for each operation; a `forceDelete` of a record that does not exist writes no event. A command with
 /// participants becomes one event for each participant. A `zone.save` of an existing zone writes no event.
 ///
-/// Ingest completes record commands: it adds `change`, and to a delete the record's last known fields as `before` and
-/// its `recordType`, unless the command has them. If a user saves a subscription ID that the user already has in
-/// another database, ingest first writes a `subscription.delete` for that database.
+/// Ingest adds `change` to each record command. To a delete, it also adds the record's `recordType`, and the record's
+/// last known fields as `before`. It adds none of these members if the command already has the member.
+///
+/// If a user saves a subscription ID that the user already has in another database, ingest first writes a
+/// `subscription.delete` for that database.
 package struct IngestStage: Stage {
     package static let kind = "ingest"
     package static let writes: LogKind? = .changes

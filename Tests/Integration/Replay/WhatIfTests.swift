@@ -116,7 +116,8 @@ import Testing
         return pipeline
     }
 
-    /// Keeps the pipeline alive, because its folder is removed with it.
+    /// Runs `whatif` on the logs of `pipeline`. Keeps the pipeline alive meanwhile, because its release removes the
+    /// logs.
     private static func whatIf(in pipeline: VirtualPipeline, _ change: (inout WhatIfChange) throws -> Void) throws
         -> WhatIfReport
     {
@@ -162,7 +163,7 @@ import Testing
         #expect(report.groups.first?.example == 10)
     }
 
-    @Test func `whatif removes the pushes to a device that is unregistered`() async throws {
+    @Test func `whatif with a command that unregisters a device removes the pushes to the device`() async throws {
         let report = try await Self.whatIf(in: Self.smallPipeline()) {
             $0.commands = [#"{"type":"device.unregister",\#(Self.place),"user":"_ada","device":"phone"}"#]
         }

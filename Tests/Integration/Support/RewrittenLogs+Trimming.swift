@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 
 extension RewrittenLogs {
-    /// Removes the events of a log before `sequence`, as retention does. Each other event gets a batch of its own. Of the
-    /// files beside the log, only `upstream.json` and `settings.ndjson` remain.
+    /// Removes the events of a log before `sequence`, as retention does. Each remaining event gets a batch of its own.
+    /// Of the files beside the log, only `upstream.json` and `settings.ndjson` remain.
     func trim(_ log: String, before sequence: UInt64) throws {
         let old = folder.file("untrimmed")
         try FileManager.default.moveItem(atPath: path + "/" + log, toPath: old)

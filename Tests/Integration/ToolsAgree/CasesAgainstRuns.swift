@@ -55,7 +55,8 @@ struct CasesAgainstRuns {
         return (LoggedRun("a case", file, logs: folder.file("logs"), owner: folder), pushes)
     }
 
-    /// The length of a push's payload, which lies between two member names.
+    /// The length of a push's payload in bytes. In the push, the payload stands between the names of the members
+    /// `payload` and `causes`.
     private static func payloadBytes(_ push: String) -> Int {
         let start = push.firstRange(of: #""payload":"#)?.upperBound ?? push.startIndex
         let end = push.firstRange(of: #","causes":["#)?.lowerBound ?? push.endIndex

@@ -154,13 +154,13 @@ import Time
         "bind: 'tcp://127.0.0.2:1'", "bind: 'tcp://lo:1'", "bind: 'tcp://[::1]:1'", "door: 'tcp://127.0.0.1:1'",
         "bind: 'tcp://0.0.0.0:1', open: true", "bind: 'tcp://10.0.0.1:1', door: 'tcp://10.0.0.1:2', open: true",
     ])
-    func `a local address needs no keys, nor does an open stage`(entry: String) throws {
+    func `a stage with local addresses needs no CURVE keys, nor does a stage with open: true`(entry: String) throws {
         let text = "pipeline: a\nstages:\n  s: {\(entry)}\n"
         let stage = try PipelineFile.parse(text, file: "p.yaml", registry: Registry()).sourceStage
         #expect(stage.isOpen == entry.contains("open"))
     }
 
-    @Test func `the manual's example of keys is a valid pipeline`() throws {
+    @Test func `the manual's example of CURVE keys is a valid pipeline`() throws {
         let root = #filePath.components(separatedBy: "/Tests/")[0]
         let page = root + "/Sources/BelfryTool/Belfry.docc/Operations/Security.md"
         let text = try String(contentsOfFile: page, encoding: .utf8)

@@ -32,13 +32,13 @@ import Testing
         ),
         ("other: abc", #"{"other":"abc"}"#),
     ])
-    func `a record has the seal of a secret in clear, but not its text`(text: String, record: String) throws {
+    func `recorded settings have the seal of a secret in clear, but not its text`(text: String, record: String) throws {
         #expect(try recorded(text) == record)
     }
 
     private static func seal(_ text: String) -> String { Seal.of(text.utf8) }
 
-    @Test func `a changed secret in clear changes the record`() throws {
+    @Test func `a changed secret in clear changes the recorded settings`() throws {
         let (one, other) = (try recorded("headers: {x: abc}"), try recorded("headers: {x: abd}"))
         #expect(one != other && !one.contains("abc"))
         let plain = try reader("headers: {x: abc}").hidingSecrets(under: Self.keys).record()

@@ -46,14 +46,14 @@ import Testing
         #expect(recorded.record() == original.record(without: ["from"]))
     }
 
-    @Test func `a record does not depend on the order of keys`() throws {
+    @Test func `recorded settings do not depend on the order of keys`() throws {
         let lines = text.split(separator: "\n").reversed().joined(separator: "\n")
         #expect(
             try SettingsReader(text: lines, file: "s.yaml").record()
                 == SettingsReader(text: text, file: "s.yaml").record())
     }
 
-    @Test func `a record that is not an object is not read`() throws {
+    @Test func `recorded settings that are not an object are not read`() throws {
         #expect(try reader(of: "[1]") == nil)
     }
 }

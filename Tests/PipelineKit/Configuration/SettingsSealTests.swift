@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["key", "other", "trust", "inner"])
-    func `a changed file or secret changes the record`(name: String) throws {
+    func `a changed file or secret changes the recorded settings`(name: String) throws {
         let before = try sealed()
         try write("another \(name)", to: name)
         let after = try sealed()
@@ -56,7 +56,7 @@ import Testing
         #expect(try sealed().record() == before.record())
     }
 
-    @Test func `a record with seals decodes to the settings and is written again unchanged`() throws {
+    @Test func `recorded settings with seals decode to the settings, and are recorded again unchanged`() throws {
         let record = try sealed().record()
         let again = try read(record)
         #expect(again.record() == record)

@@ -89,8 +89,8 @@ struct Conservation {
         checkRepeats(transports.tally)
     }
 
-    /// An outcome must say that its push may repeat if ``RepeatTally/mayRepeat(_:recordedReceipts:)`` is true. If the
-    /// tally is exact, no other outcome may say so, unless the push's transport said so.
+    /// If ``RepeatTally/mayRepeat(_:recordedReceipts:)`` is true, the outcome must say that its push may repeat. If it
+    /// is false and the tally is exact, the outcome may say this only if the push's transport said it.
     private mutating func checkRepeats(_ tally: RepeatTally) {
         var receipts: [Delivery.ID: Set<String>] = [:]
         for event in outcomes {
@@ -178,9 +178,9 @@ struct Conservation {
         }
     }
 
-    /// Each push must have an outcome or an attempt at every device of its user, except at devices that were retired,
-    /// and none at other devices. If the user has no device, the push must have an outcome without a device. A redriven
-    /// push has only the device that its command names.
+    /// Each push must have an outcome or an attempt at every device of its user. At retired devices, both may be
+    /// missing. At other users' devices, the push must have neither. If the user has no device, the push must have an
+    /// outcome without a device. A redriven push has only the device that its command names.
     ///
     /// - Parameter expected: An element for each push at each of its devices, in the form of ``Event/place``.
     private mutating func checkArrivals(_ expected: [String]) {

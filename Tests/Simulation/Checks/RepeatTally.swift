@@ -1,13 +1,13 @@
 import PipelineKit
 
-/// Records how the transports sent each push. From this it knows which outcomes must say that their push may repeat.
+/// Records how the transports sent each push, and derives from this which outcomes must say that their push may repeat.
 struct RepeatTally: Sendable {
     /// One receipt for each time that a push was sent.
     private var sendings: [Delivery.ID: Set<String>] = [:]
     private var repeated: Set<Delivery.ID> = []
     private var doubted: Set<Delivery.ID> = []
-    /// If true, an outcome may say that its push may repeat only if ``mayRepeat(_:recordedReceipts:)`` is true or the
-    /// push's transport said so. If false, some outcomes may say so without cause.
+    /// If false, some outcomes may say without cause that their push may repeat. If true, each outcome that says this
+    /// must have a cause: ``mayRepeat(_:recordedReceipts:)`` is true, or the push's transport said so.
     var isExact = true
 
     mutating func noteSending(of id: Delivery.ID, _ receipt: String) { sendings[id, default: []].insert(receipt) }
@@ -19,9 +19,9 @@ struct RepeatTally: Sendable {
 
     func isDoubted(_ id: Delivery.ID) -> Bool { doubted.contains(id) }
 
-    /// Whether the outcome of a push must say that the push may repeat. It must if a sending of the push has no
-    /// recorded answer, or if the push, still in flight at its first answer, was sent again by another process or over
-    /// another transport.
+    /// Whether the outcome of a push must say that the push may repeat. There are two causes: a sending of the push has
+    /// no recorded answer, or the push was still in flight at its first answer and was sent again by another process or
+    /// over another transport.
     ///
     /// - Parameter recorded: The receipts of the push's recorded answers.
     func mayRepeat(_ id: Delivery.ID, recordedReceipts recorded: Set<String>) -> Bool {

@@ -67,8 +67,8 @@ struct ReplayCheck {
             return firstDifference(of: Array(out.lines))
         }
 
-        /// Ends each batch of the stage's own log whose input was all fed: advances the stage to the batch's time and
-        /// gives it the batch's remaining answers.
+        /// Ends each batch of the stage's own log whose input ends before `sequence`: advances the stage to the batch's
+        /// time and gives it the batch's remaining answers.
         private mutating func endBatches(before sequence: UInt64) throws {
             while let moment = header?.now, cursor < sequence {
                 wakeStage(through: moment)

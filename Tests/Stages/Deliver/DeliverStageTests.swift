@@ -94,7 +94,7 @@ import Time
             ])
     }
 
-    @Test func `the device that made the change gets no push but an outcome`() throws {
+    @Test func `a push is not sent to the device that made the change, and ends there as excluded_origin`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), register("phone"))
         try harness.feed(push(origin: #"{"user":"_alice","device":"mac"}"#))
@@ -153,7 +153,7 @@ import Time
         #expect(try harness.takeSummary() == summary)
     }
 
-    @Test func `an outcome that needs no answer of a transport follows the outcome of the device before it`() throws {
+    @Test func `an outcome that needs no transport's answer waits for the outcome of the previous device`() throws {
         var harness = try DeliverHarness()
         try harness.feed(
             register("a", transport: "pigeon"), register("mac"), register("mouse", transport: "pigeon"),

@@ -192,7 +192,7 @@ struct RefusedCommandsTests {
             #"a change cannot be "updated": did you mean "update"?"#),
         Row(
             Example.save(also: #","change":"create","before":{}"#), "member.conflict", at: "before",
-            #"change is "create", and a new record had no earlier fields: leave before out"#),
+            #"change is "create", and a new record had no earlier fields: leave out "before""#),
         Row(
             Example.save(also: #","before":{"a":{"type":"STRING"}}"#), "member.missing", at: "before.a.value",
             "value is required: if a field has no value, leave the field out"),

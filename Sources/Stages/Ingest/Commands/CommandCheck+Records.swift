@@ -19,7 +19,7 @@ extension CommandCheck {
         guard change == .create, command[.before] != nil else { return participants }
         throw ModelError(
             "member.conflict", at: "before",
-            "change is \"create\", and a new record had no earlier fields: leave before out")
+            "change is \"create\", and a new record had no earlier fields: leave out \"before\"")
     }
 
     /// - Returns: The array of participants, if the command has one.

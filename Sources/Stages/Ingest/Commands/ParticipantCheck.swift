@@ -13,7 +13,7 @@ struct ParticipantCheck {
             throw conflict("only a shared database has participants: leave them out, or send database \"shared\"")
         }
         guard command[.owner] == nil else {
-            throw conflict("owner names one participant, participants name several: keep one of the two")
+            throw conflict("owner is for one user, and participants is for several: leave out one of the two members")
         }
         let zoneOwner = try zoneOwner()
         try under(.participants) { () throws(ModelError) in try check(participants, zoneOwner) }
