@@ -22,7 +22,7 @@ extension Clause {
     /// The values with which a field's `type` allows a comparison.
     enum AllowedValues {
         case all
-        /// The clause has only the allowed values.
+        /// A copy of the clause with only those of its values that the type allows.
         case some(Clause)
         case none
     }

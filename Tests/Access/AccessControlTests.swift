@@ -51,7 +51,7 @@ import Time
         #expect(refusal(access, "ckAPIToken=\(other.token)") == nil)
     }
 
-    @Test func `a gateway leaves open mode with its first key, and does not return to it while it runs`() throws {
+    @Test func `a gateway leaves open mode with its first key, and stays out of open mode while it runs`() throws {
         let access = AccessControl(keyFile: file)
         #expect(access.isOpen)
         #expect(refusal(access, "ckWebAuthToken=_alice", path: Gate.path()) == nil)

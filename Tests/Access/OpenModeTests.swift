@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a name that no user can have is refused, and a signature too`() {
+    @Test func `a name that no user can have is refused, and so is a signed request`() {
         let name = Self.refusal(Gate.request(Gate.path(), "ckWebAuthToken=%00"))
         #expect(name?.summary == "400 ckWebAuthToken")
         let headers = [Field.keyID: "a", Field.date: "2026-11-20T09:30:00Z", Field.signature: "AAAA"]

@@ -1,7 +1,7 @@
 import BelfryClient
 
-/// Pushes that CloudKit really sent, with made-up identifiers. Only ``zoneSilent`` was not captured: it has the form
-/// that clients parse.
+/// Pushes with made-up identifiers. CloudKit really sent all of them except ``zoneSilent``, which has the form that
+/// clients parse.
 enum Golden {
     static let alice = "_0123456789abcdef0123456789abcdef"
 

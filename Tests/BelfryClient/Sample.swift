@@ -21,7 +21,8 @@ enum Sample {
 
     static func database() -> CKDatabaseSubscription { CKDatabaseSubscription(subscriptionID: "all") }
 
-    /// One subscription of each type. All properties are set, except for the database's notification info.
+    /// One subscription of each type. All properties are set, except for the database subscription's
+    /// notification info.
     static func full() -> [CKSubscription] {
         let query = query(
             "%K == %@ AND stars IN %@", ["state", "open", [1, 2.5]], [.firesOnRecordDeletion, .firesOnce])

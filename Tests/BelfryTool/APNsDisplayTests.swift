@@ -40,7 +40,8 @@ struct APNsDisplayTests {
         #expect(text(.device, request(silent)) == "abcdef01…  com.example.Notes\n    (background)")
     }
 
-    @Test func `a push to an offline device shows only its fate, a failed request its status or how it ended`() {
+    @Test
+    func `a push to an offline device shows its fate, no text; a failed request shows its status or how it ended`() {
         let stored = text(.device, request(notice(APNsDisplayTests.alert), fate: "stored"))
         #expect(stored == "abcdef01…  com.example.Notes\n    (stored: the device was offline)")
         #expect(text(.device, request(nil, status: 503, fate: nil)) == "503 Shutdown  abcdef01…")

@@ -96,7 +96,7 @@ struct CheckedPipelineTests {
         #expect(hints == ["put `from: watchers`", "add a stage of kind match before coalesce"])
     }
 
-    @Test func `a stage may read from a program, whatever the program reads`() throws {
+    @Test func `a stage may read from a plugin, whichever log the plugin reads`() throws {
         let folder = try TemporaryFolder()
         let text = fiveStages.replacing(
             "payload: { from: coalesce }", with: "other: { from: match, command: [cat] }\n  payload: { from: other }")

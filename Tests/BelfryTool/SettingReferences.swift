@@ -96,7 +96,7 @@ import Testing
         return ("Stage \(keys[1])", key(keys.dropFirst(2)))
     }
 
-    /// Replaces the names that only the samples use by `NAME`.
+    /// Replaces the names that occur only in the samples with `NAME`.
     private static func key(_ keys: ArraySlice<String>) -> String {
         keys.map { ["app", "certified", "client", "header"].contains($0) ? "NAME" : $0 }.joined(separator: ".")
     }

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `the median of an even number of values is the lower middle one`() {
+    @Test func `the median of an even number of values is the lower of the two middle values`() {
         #expect([3.0, 1, 2].median { $0 } == 2)
         #expect([4.0, 1, 2, 3].median { $0 } == 2)
         #expect([Double]().median { $0 } == nil)

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `each record of a zone's slot is in two zones, and every other record is in one`() {
+    @Test func `each record of a zone's slot is in two zones, and each remaining record is in one`() {
         var workload = Workload(seed: 5, subscriptions: 20, records: 100)
         var recordsAndZones: Set<[Int]> = []
         for _ in 0..<20_000 {

@@ -222,7 +222,7 @@ struct AbsentLogCommandTests {
     }
 
     @Test(arguments: [2, 3, 4])
-    func `a folder with only the first logs is accepted with a note, unless a stage read the last of them`(
+    func `a folder with only the first logs is accepted with a note, unless a stage has read the last of these logs`(
         count: Int
     ) async throws {
         let notes = try Notes()

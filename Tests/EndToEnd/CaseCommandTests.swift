@@ -24,7 +24,7 @@ struct CaseCommandTests {
         #expect(overwriting.status == 73)
     }
 
-    @Test func `explain ends with 0, 1, 64 and 66, and prints one JSON object`() async throws {
+    @Test func `explain exits with 0, 1, 64 or 66, and prints one JSON object`() async throws {
         let notes = try Notes()
         let place = notes.folder + "/logs"
         let input = Notes.phone() + Notes.change("n1", second: 1)

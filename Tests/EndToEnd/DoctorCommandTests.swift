@@ -39,7 +39,10 @@ struct DoctorCommandTests {
         #expect(result.output.contains("log outcomes is missing, which stage deliver of \(notes.pipeline) writes"))
     }
 
-    @Test func `subscriptions that cannot use an index are notes, but many for one type are a warning`() async throws {
+    @Test
+    func `a subscription that cannot use an index gives a note, and many for one record type give a warning`()
+        async throws
+    {
         let notes = try Notes()
         func saves(_ range: Range<Int>) -> String {
             range.map { number in

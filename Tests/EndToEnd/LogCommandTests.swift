@@ -184,7 +184,7 @@ struct LogCommandTests {
         #expect(shown.status == 0 && shown.output == last.output, "\(shown)")
     }
 
-    @Test func `an export that cannot be read is an error, not an export that was cut off`() async throws {
+    @Test func `an export that cannot be read is reported as unreadable, not as cut off`() async throws {
         let notes = try Notes()
         for more in [[], ["--partial"]] {
             let result = try await Command.run(["log", "import", notes.folder, "--to", notes.folder + "/copy"] + more)

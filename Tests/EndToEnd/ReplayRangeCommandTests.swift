@@ -63,7 +63,10 @@ struct ReplayRangeCommandTests {
 
     // MARK: Missing segments
 
-    @Test func `a range is refused if its segments are gone; a replay of all begins with a snapshot`() async throws {
+    @Test
+    func `a range whose segments are gone is refused, but a replay without a range begins with a snapshot`()
+        async throws
+    {
         let notes = try await Self.notes()
         let logs = try RewrittenLogs(of: notes.folder + "/logs")
         try logs.rewrite("changes", segmentBytes: 1)

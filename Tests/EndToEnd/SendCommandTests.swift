@@ -74,7 +74,7 @@ struct SendCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a producer name belongs to its first user, and no other producer can send under it`() async throws {
+    @Test func `a producer name belongs to the first producer that uses it, and others cannot use it`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let garbage = try notes.write("garbage\ngarbage\ngarbage\n", to: "garbage")
@@ -86,7 +86,7 @@ struct SendCommandTests {
         let file = try notes.write(Notes.changes(0..<3), to: "in.ndjson")
         let refused = try await Command.run(["send", notes.pipeline, "--producer", "shop", file])
         #expect(refused.status == 77)
-        #expect(refused.errors.contains("the producer name 'shop' belongs to its first user"), "\(refused.errors)")
+        #expect(refused.errors.contains("the producer name 'shop' belongs to the program that first used it"), "\(refused.errors)")
         #expect(!refused.errors.contains("earlier run") && refused.errors.hasSuffix("no line was accepted yet\n"))
         let other = try await Command.run(["send", notes.pipeline, "--producer", "shop-2", file])
         #expect(other.errors == "3 lines sent\n")
@@ -113,7 +113,7 @@ struct SendCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a difference in the second of two files is a difference of the input`() async throws {
+    @Test func `if the second of two files has changed, the error names the input and not one file`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let arguments = [

@@ -43,7 +43,7 @@ struct TapCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a tap that begins with a removed event starts at the first event of the log`() async throws {
+    @Test func `a tap from an event that retention removed starts at the first event of the log`() async throws {
         let notes = try Notes()
         let text = try notes.read("notes.yaml").replacing("interval 50ms", with: "interval 50ms, segmentBytes: 64KiB")
         try notes.write(text, to: "notes.yaml")
@@ -73,7 +73,7 @@ struct TapCommandTests {
         _ = await second.result()
     }
 
-    @Test func `a tap that begins after the end of the log is refused with the last sequence`() async throws {
+    @Test func `a tap from beyond the end of the log is refused, and the error names the last sequence`() async throws {
         let notes = try Notes()
         let ingest = try Program(
             "belfry-ingest", ["--pipeline", notes.pipeline, try notes.write(Notes.phone(), to: "first")])

@@ -76,7 +76,9 @@ struct UpCommandTests {
     }
 
     @Test
-    func `a pipeline in one process is not ready before its gateway, and stops if that cannot start`() async throws {
+    func `a pipeline in one process is not ready before its gateway, and stops if the gateway cannot start`()
+        async throws
+    {
         let notes = try Notes()
         let pipeline = try notes.read("notes.yaml")
         try notes.write(pipeline + "api: {listen: \"127.0.0.1:0\"}\n", to: "notes.yaml")

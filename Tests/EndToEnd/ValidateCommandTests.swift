@@ -21,7 +21,9 @@ struct ValidateCommandTests {
     }
 
     @Test(arguments: ["kind: match", "use: match", "type: match", "stge: match", "comand: [cat]"])
-    func `a wrong key in place of stage or command is reported, and not an unknown kind`(line: String) async throws {
+    func `a wrong key in place of stage or command is reported as an unknown key, not as an unknown kind of stage`(
+        line: String
+    ) async throws {
         let notes = try Notes()
         let stages = "  ingest: {}\n  filter: {from: ingest, \(line)}\n"
         let file = try notes.write("pipeline: a\nstages:\n" + stages, to: "p.yaml")

@@ -70,7 +70,7 @@ import Testing
         return names
     }
 
-    /// This happens with `sudo belfry log repair`.
+    /// For example, `sudo belfry log repair` makes files as root.
     @Test(.enabled(if: geteuid() == 0, "needs root"))
     func `files that root makes in a user's folder belong to that user`() throws {
         let folder = try Folder()

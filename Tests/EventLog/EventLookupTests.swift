@@ -153,7 +153,8 @@ struct EventLookupTests {
         }
     }
 
-    @Test func `lookups from a damaged batch header on fail, and the event of a torn batch is not found`() throws {
+    @Test
+    func `lookups of events after a damaged batch header fail, and the event of a torn batch is not found`() throws {
         let log = try Log()
         for _ in 0..<3 { try log.append(1, length: 20) }
         try log.writer.close()

@@ -9,8 +9,9 @@ import Testing
 @Suite struct FaultTests {
     enum Fault: CaseIterable, Sendable { case io, full, interrupted, short }
 
-    /// A disk on which the call with the number `target` fails. With the faults `short` and `full`, a write does not
-    /// fail, but writes only half of its first part. With `short`, all other calls succeed.
+    /// A disk with a fault at the call with the number `target`. If this call is a write, the faults `io` and
+    /// `interrupted` make it fail, and with `full` and `short` it writes only half of its first part. If this call is
+    /// not a write, every fault except `short` makes it fail.
     private final class Disk: Sendable {
         let fault: Fault
         let target: Int

@@ -84,7 +84,7 @@ import Time
         #expect(try reader.nextHeader() == nil)
     }
 
-    @Test func `a reader returns nil before a batch that ends after the given sequence`() throws {
+    @Test func `a reader returns nil instead of a batch that ends after the given sequence`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         for number in 1...3 { try writer.append([event(number)]) }

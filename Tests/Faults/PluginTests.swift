@@ -102,7 +102,7 @@ struct BadPlugins {
         #expect(said.0 == 0, "\(said.1)")
     }
 
-    @Test func `the dead letter of a plugin that dies at a refusal says what was refused`() async throws {
+    @Test func `if a plugin dies after its output was refused, the dead letter says what was refused`() async throws {
         _ = try await run("wrong", exitStatus: 65)
         let letters = try deadLetters("wrong")
         #expect(letters.count == 1 && letters[0].contains(#""code":"stage.crashed""#), "\(letters)")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Tests that the pushes to all other devices keep their order beside a slow device, app or server, and that newer
+/// Tests that, while a device, app or server is slow, the pushes to the other devices keep their order, and that newer
 /// pushes do not supersede them. The delays are printed, but not checked.
 @Suite(.serialized) struct SlowDevices {
     /// What the local APNs and deliver's log show about the devices that are not slow.
@@ -51,7 +51,7 @@ import ZeroMQ
     private static let users = 80
 
     @Test(arguments: Tier.some(of: Part.allCases))
-    func `other pushes stay in order beside a slow device, app or server, and none is superseded`(
+    func `while a device, app or server is slow, other pushes stay in order and are not superseded`(
         _ part: Part
     ) async throws {
         let calm = try await Self.observe(part, isSlow: false)

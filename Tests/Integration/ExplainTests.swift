@@ -332,7 +332,7 @@ import Testing
         #expect(throws: ToolFailure.self) { try answer("_c") }
     }
 
-    @Test func `a user with only a badge has no device or subscription, and is not suggested instead of itself`()
+    @Test func `for a user with only a badge, the error says no device or subscription exists, and suggests no name`()
         async throws
     {
         let pipeline = try await Self.run([

@@ -61,7 +61,7 @@ final class ProgramRig {
             throw RuleViolation("the program has not opened the link in BELFRY_LINK within \(limit)")
         }
         guard frame.type == "open" else {
-            throw RuleViolation("the first frame is not open but \(frame.control.excerpt)")
+            throw RuleViolation("the first frame is not \"open\" but \(frame.control.excerpt)")
         }
         try send([LinkFrame.welcome(log: "upstream", identity: log, last: after, after: after)])
         return frame
@@ -87,7 +87,8 @@ final class ProgramRig {
             throw RuleViolation("the batch through \(last) is not answered within \(limit)")
         }
         guard frame.type == "outputs" else {
-            throw RuleViolation("the answer to the batch through \(last) is not outputs but \(frame.control.excerpt)")
+            throw RuleViolation(
+                "the answer to the batch through \(last) is not \"outputs\" but \(frame.control.excerpt)")
         }
         guard let through = frame.through else {
             throw RuleViolation("the answer to the batch through \(last) has no valid member \"through\"")

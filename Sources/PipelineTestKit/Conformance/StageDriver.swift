@@ -34,8 +34,8 @@ final class StageDriver<S: Stage> {
     /// - Parameters:
     ///   - batch: The number of input events whose outputs share one outbox.
     ///   - partBytes: The number of output bytes after which the stage should end a part of its outputs.
-    ///   - written: The number of events in `past`. If this driver continues another driver, `past` contains the events
-    ///     of the other driver. Not needed if ``recall(_:sequence:at:)`` feeds these events to the stage.
+    ///   - written: The number of events in `past`, which an earlier driver wrote; 0 if there was no earlier driver.
+    ///     Not needed if ``recall(_:sequence:at:)`` feeds these events to the stage.
     init(
         _ stage: S, past: PastInMemory, now: Instant = .epoch, sequence: UInt64 = 0, written: Int = 0, batch: Int = 1,
         partBytes: Int = Outbox.partBytes

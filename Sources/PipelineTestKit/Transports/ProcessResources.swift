@@ -5,7 +5,8 @@ struct ProcessResources {
     private let threads = ProcessResources.count("task")
     private let files = ProcessResources.count("fd")
 
-    /// The resource that exceeds another measurement by more than the allowance; nil if none does.
+    /// A text such as `3 more threads` if this process now has more threads or files than at the `other` measurement,
+    /// by more than the allowance; nil if it does not.
     func excess(over other: ProcessResources, allowing allowance: Int) -> String? {
         if threads > other.threads + allowance { return "\(threads - other.threads) more threads" }
         if files > other.files + allowance { return "\(files - other.files) more open files" }

@@ -49,7 +49,7 @@ public struct TransportCheck: Sendable {
 
     /// The broken rules, each with the observation that breaks the rule.
     public func problems() async -> [String] {
-        // The peer names all arrivals, so the pushes of each call need other `apns-id`s.
+        // The peer also names the pushes of earlier calls. So each call makes its own pushes, with new `apns-id`s.
         let samples = SamplePushes(app: samples.app, transport: samples.transport)
         let check = TransportCheck(peer: peer, samples: samples, limit: limit, make: make)
         var problems: [String] = []

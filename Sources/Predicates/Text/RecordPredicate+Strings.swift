@@ -48,7 +48,8 @@ extension RecordPredicate {
 private struct Literals {
     private enum Place { case elsewhere, inCast, inTokenizeText, inTokenizeOptions }
     private var place = Place.elsewhere
-    /// Where the next token is, if it begins the arguments of a function. Otherwise the word before it is a field.
+    /// After the word `CAST` or `TOKENIZE`, the place that begins if the next token is `(` or `:`. Before any other
+    /// token, the word is a field's name.
     private var announced: Place?
     /// How many parentheses are open since the function's name.
     private var depth = 0

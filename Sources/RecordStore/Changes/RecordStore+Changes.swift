@@ -10,8 +10,8 @@ extension RecordStore {
     ///
     /// - Parameters:
     ///   - token: Nil for all records of the zone that are not deleted.
-    ///   - bytesMax: The page ends before the record with which its fields would have more bytes, but has at least one
-    ///     record. Nil for ``answerBytesMax``.
+    ///   - bytesMax: The most bytes that the fields on one page may have together. A record with more bytes has a page
+    ///     of its own. Nil for ``answerBytesMax``.
     ///   - recordTypes: `desiredRecordTypes`; nil for all.
     ///   - isReverse: Whether the newest changes come first. The token of the last page then leads to changes that came
     ///     after the first page.

@@ -45,8 +45,9 @@ extension DatabaseID {
 }
 
 extension DatabaseID {
-    /// The database that an event of the changes log names. Nil if the container, environment or scope is missing or
-    /// unknown, or if an event of a private or shared database names no owner, such as `subscription.save`.
+    /// The database that an event of the changes log names. Nil if the container is missing, or if the environment or
+    /// the scope is missing or unknown. Also nil if the database is private or shared and the event does not name its
+    /// owner. A `subscription.save`, for example, never names the owner.
     init?(of event: JSONValue) {
         let environment = ContainerEnvironment.allCases.first { event[.environment]?.equals($0.word) ?? false }
         let scope = DatabaseScope.allCases.first { event[.database]?.equals($0.word) ?? false }

@@ -16,7 +16,8 @@ struct FieldIndex: Hashable, Sendable {
         (self.zone, self.type, self.subject, self.second) = (zone, type, subject, second)
     }
 
-    /// - Returns: Nil if the name is not one of ``name``.
+    /// - Parameter name: The index's ``name``.
+    /// - Returns: Nil if no index can have this name.
     init?(zone: Int64, type: String, name: String) {
         let names = name.split(separator: FieldIndex.separator, maxSplits: 1, omittingEmptySubsequences: false)
         guard let subject = Clause.Subject(indexName: String(names[0])) else { return nil }
@@ -38,8 +39,9 @@ struct FieldIndex: Hashable, Sendable {
         return FieldIndex.prefix(first) + OrderKey.of(second, fields, system)
     }
 
-    /// The bytes with which the keys of all records begin whose first field has this key. No other keys begin with them,
-    /// because they begin with the length of the first field's key.
+    /// The beginning of a record's key in an index on two fields, if the record's first field has the given key. The
+    /// keys of other records do not begin with these bytes, because each key begins with the length of its first
+    /// field's key.
     static func prefix(_ key: [UInt8]) -> [UInt8] { [UInt8(key.count >> 8), UInt8(key.count & 0xFF)] + key }
 }
 

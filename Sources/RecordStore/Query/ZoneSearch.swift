@@ -42,7 +42,7 @@ struct ZoneSearch {
         let index: Int64
         /// The bytes with which the keys of this part begin: empty for the whole index.
         var prefix: [UInt8] = []
-        /// Records that are not among these are skipped; nil to skip none.
+        /// The IDs of the records to look at; nil for all records of this part.
         var candidates: [Int64]?
     }
 
@@ -88,8 +88,8 @@ struct ZoneSearch {
         return found.filter { $0.subject == narrowest?.subject } + found.filter { $0.subject != narrowest?.subject }
     }
 
-    /// Whether walking along an index is better than looking at all records that the comparison leaves. A walk among
-    /// these records alone is always better, because it may end early.
+    /// Whether walking along an index is better than looking at all records that the comparison leaves. It is always
+    /// better if a part of an index has only these records, in the order of the first sort key: the walk may end early.
     private func walksInstead(of narrowest: Comparison) -> Bool {
         guard let sortSubject else { return false }
         let pairs = equalities(narrowest).filter { indexID($0.subject, then: sortSubject) != nil }
@@ -113,8 +113,8 @@ struct ZoneSearch {
         }
     }
 
-    /// The indexes that this search could use, but that do not exist or are not complete. If the search has read many
-    /// entries although all indexes on one field exist, an index on two fields.
+    /// The indexes that this search could use, but that do not exist or are not complete. First come the indexes on one
+    /// field. An index on two fields is returned only if none of these is missing.
     private func missingIndexes(_ narrowest: Comparison?) -> [FieldIndex] {
         var subjects = query.predicate.clauses.filter { KeyRange.ranges($0, now: now) != nil }.map(\.subject)
         if let sortSubject { subjects.append(sortSubject) }
@@ -200,8 +200,8 @@ struct ZoneSearch {
         }
     }
 
-    /// Looks at the records of a part of an index, in the order of the first sort key. If this order has few of the
-    /// wanted records at its beginning, sorts the candidates instead.
+    /// Looks at the records of a part of an index, in the order of the first sort key. If the walk has candidates and
+    /// reads too many entries, it gives up. Then all candidates are looked at and sorted.
     private mutating func walk(
         _ walk: Walk, _ matcher: inout RecordMatcher, _ found: inout FirstPositions
     ) throws {

@@ -41,7 +41,7 @@ final class ReadConnections: Sendable {
         }
     }
 
-    /// Closes the connections. A read that has begun ends first on its own connection.
+    /// Closes the connections. If a read is in progress, it continues, and its connection is closed when the read ends.
     func close() {
         state.withLock { state in (state.isClosed, state.idle) = (true, []) }
     }

@@ -26,8 +26,8 @@ package struct MachineFactory: Sendable {
             history: recorded.settingsHistory())
     }
 
-    /// - Parameter history: The recorded settings. Those of the stage's kind replace the pipeline file's settings, but
-    ///   not for a plugin or a stage that takes no snapshots.
+    /// - Parameter history: The recorded settings. Its entries for this kind of stage replace the pipeline file's
+    ///   settings. Ignored for a plugin and for a stage that takes no snapshots.
     func machine(
         _ stage: PipelineStage, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
     ) throws -> any StageMachine {

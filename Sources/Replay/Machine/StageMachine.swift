@@ -48,7 +48,7 @@ package final class MachineOutput {
     /// an input event includes the output of the wakes just before the event.
     package struct Mark: Hashable, Sendable {
         /// The input event's sequence in the upstream log; nil if wakes or an answer led to the piece. A plugin answers
-        /// a whole batch with one piece, and this is the batch's last event.
+        /// a whole batch with one piece, so for a plugin this is the sequence of the batch's last event.
         package var input: UInt64?
         /// The stage's time after the piece.
         package var now: Instant

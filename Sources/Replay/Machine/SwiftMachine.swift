@@ -16,7 +16,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
     private let history: SettingsHistory?
     private var periods: SettingsPeriods<S>
 
-    /// - Parameter history: The recorded settings. Those of the stage's kind replace `settings`. They are ignored for a
+    /// - Parameter history: The recorded settings. Its entries for this kind of stage replace `settings`. Ignored for a
     ///   stage that takes no snapshots.
     init(
         _ settings: S.Settings, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil

@@ -100,8 +100,10 @@ struct SnapshotSearch: Sendable {
         return .beginning
     }
 
-    /// - Returns: Nil unless every machine could be restored. Then the machines before the first one that could not be
-    ///   restored have the snapshot's state, and the others keep theirs.
+    /// Restores machines, in order, until a machine cannot be restored. This machine and the machines after it keep the
+    /// state that they had.
+    ///
+    /// - Returns: Nil if a machine could not be restored.
     func restore(
         _ machines: [any StageMachine], _ header: SnapshotHeader, problem: (String) -> Void
     ) throws -> StageStart? {

@@ -93,7 +93,8 @@ struct DoctorTests {
 
     // MARK: Data
 
-    @Test func `low disk space is a warning before it is an error, and room for few files is a warning`() {
+    @Test
+    func `little disk space is a warning, very little is an error, and room for only a few more files is a warning`() {
         #expect(DataCheck.finding("d", 5 << 30, nil).severity == .ok)
         #expect(DataCheck.finding("d", (1 << 30) - 1, 5_000).severity == .warning)
         #expect(DataCheck.finding("d", 10 << 20, 5_000).severity == .error)
@@ -193,7 +194,7 @@ struct DoctorTests {
 
     // MARK: Health
 
-    @Test func `a stage whose phase is not running has a finding for this phase`() throws {
+    @Test func `a stage in a phase other than running has a finding for this phase`() throws {
         func code(_ phase: HostReport.Phase) throws -> String? {
             let answer =
                 #"{"type":"health","stage":"s","phase":"\#(phase.rawValue)","log":"l","first":1,"last":2,"pid":3}"#

@@ -22,7 +22,7 @@ final class LocalAPNsSetup: Sendable {
 
     var keyFile: String { folder.file(".belfry/apns-server/AuthKey_KEYLOCAL12.p8") }
 
-    /// Sends a control command to the server. The first call waits until the server has executed its command. Later
+    /// Sends a control command to the server. The first call waits until the server has executed the command. Later
     /// calls do not wait.
     func control(_ command: String) async throws {
         try server.write(command + "\n")

@@ -6,8 +6,8 @@ import TestSupport
 extension LivePipeline {
     /// Sends commands as a new producer.
     ///
-    /// - Parameter name: The name of the producer. Nil for a name with the number of commands. The calls
-    ///   for one pipeline need different names: the door takes a known name for the earlier producer.
+    /// - Parameter name: The name of the producer. Nil for a name made from the number of commands. The
+    ///   calls for one pipeline need different names, because the door treats calls with the same name as one producer.
     func send(_ commands: [String], from name: String? = nil) throws {
         let producer = try producer(name ?? "answers-\(commands.count)")
         _ = try producer.greet(timeout: .seconds(20))

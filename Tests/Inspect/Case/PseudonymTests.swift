@@ -150,7 +150,7 @@ struct PseudonymTests {
         "cast == 'x' AND a == 'x'", "tokenize IN {'x', 'x'} AND (a == 'x')", "a == 'x' AND cast IN {'x'}",
         "d > CAST(CAST(1, 'NSDate'), 'NSDate') AND a == 'x'",
     ])
-    func `strings of fields named like functions, and after functions, are replaced`(text: String) throws {
+    func `strings after function calls, and strings of fields named like functions, are replaced`(text: String) throws {
         let replaced = try RecordPredicate.replacingStrings(in: text) { $0 + $0 }
         #expect(replaced == text.replacing("'x'", with: "'xx'"))
     }

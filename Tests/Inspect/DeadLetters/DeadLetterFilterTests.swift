@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [("--from", ["m1", "o3"]), ("--until", ["o1", "o2"])])
-    func `a limit may be a change that retention removed`(option: String, expected: [String]) throws {
+    func `--from and --until may name a change that retention removed`(option: String, expected: [String]) throws {
         let logs = try DeadLetterLogs.fourLetters()
         try logs.trimChanges(before: 4)
         #expect(try Self.names(logs.find([option, "2"])) == expected)

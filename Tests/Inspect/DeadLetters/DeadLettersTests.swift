@@ -262,7 +262,7 @@ import Time
     }
 
     @Test(arguments: [([], "run the same command again"), ([Obsolescence.redriven], "select the others with filters")])
-    func `the same command sends the letters beyond the limit, unless it sends redriven letters again`(
+    func `letters beyond the limit are sent with the same command, or with filters if redriven ones are included`(
         included: [Obsolescence], advice: String
     ) throws {
         let logs = try DeadLetterLogs()

@@ -220,8 +220,8 @@ final class SourceLoop<S: Stage>: HostWork {
         guard owners.contains(owner) else {
             refuse(
                 peer, "door.owner",
-                "the producer name '\(producer)' belongs to its first user, who has another key or secret; send with that key "
-                    + "or secret, or under another name")
+                "the producer name '\(producer)' belongs to the program that first used it, with another key or secret; send "
+                    + "with that key or secret, or under another name")
             return nil
         }
         return known
