@@ -63,7 +63,8 @@ package enum Fields {
     /// The value must fit at least one of CloudKit's types.
     private static func checkUntyped(_ value: JSONValue) throws(ModelError) {
         switch value.kind {
-        case .string, .object: return
+        case .string: return
+        case .object: if Reference.isReference(value) { try Reference.check(value) }
         case .number: guard value.double != nil else { throw misfit("the number is too large for a double") }
         case .array: try checkUntypedList(value)
         case .true, .false: throw misfit("CloudKit has no Boolean type: write 1 or 0 as INT64")
@@ -128,26 +129,6 @@ enum Location {
         guard let number = degrees.double, range.contains(number) else {
             let rule = "\(key) is a number of degrees from \(Int(range.lowerBound)) to \(Int(range.upperBound))"
             throw Fields.misfit(rule, degrees, expected: .number).under("\(key)")
-        }
-    }
-}
-
-/// Checks the value of a field of type REFERENCE: `{"recordName": "n1", "zoneID": {…}, "action": "NONE"}`.
-enum Reference {
-    private static let actions: [StaticString] = ["NONE", "DELETE_SELF", "VALIDATE"]
-
-    static func check(_ value: JSONValue) throws(ModelError) {
-        guard value.isObject else {
-            throw Fields.misfit("a REFERENCE is an object with a recordName", value, expected: .object)
-        }
-        try NameRule.recordName.check(.recordName, of: value)
-        if let zone = value[.zoneID] {
-            try under(.zoneID) { () throws(ModelError) in _ = try ZoneID(zone) }
-        }
-        if let action = value["action"] {
-            try under("action") { () throws(ModelError) in
-                _ = try action.expectWord(actions, "a reference's action")
-            }
         }
     }
 }

@@ -7,7 +7,8 @@ package enum RecordReadError: Error, Hashable, Sendable {
     case tokenExpired(TokenExpiry)
     /// The query is refused: see ``QueryRefusal``.
     case badQuery(QueryRefusal)
-    /// The records that the client asked for have more bytes of fields together than one answer may have.
+    /// The records (by their fields), subscriptions or zones that the client asked for have more bytes together than one
+    /// answer may have.
     case answerTooLong(bytesMax: Int)
     case store(RecordStoreError)
 }

@@ -93,7 +93,8 @@ final class WebService: Sendable {
         case .zonesList: return try listZones(session)
         case .zonesLookup: return try lookUpZones(request, session)
         case .zonesModify: return try await modifyZones(request, session)
-        case .subscriptionsList: return try listSubscriptions(session)
+        case .subscriptionsList:
+            return try await reads.run { () throws(ServiceError) in try listSubscriptions(session) }
         case .subscriptionsLookup: return try lookUpSubscriptions(request, session)
         case .subscriptionsModify: return try await modifySubscriptions(request, session)
         case .tokensCreate: return try await createToken(request, session)
@@ -161,7 +162,10 @@ struct Session: Sendable {
     }
 
     /// The ``LineMaker`` for the lines of a write. A write needs a user.
+    ///
+    /// - Throws: `BAD_REQUEST`, also if `clientId` in the query is not a valid name of a device.
     func lineMaker(_ ids: IDSource) throws(ServiceError) -> LineMaker {
+        try ServiceError.check(clientID: device)
         let user = try account().user
         return LineMaker(
             database: CommandDatabase(
@@ -172,6 +176,12 @@ struct Session: Sendable {
 }
 
 extension ServiceError {
+    /// - Parameter clientID: The member `clientId` of the query or the body; nil if it is missing.
+    static func check(clientID: String?) throws(ServiceError) {
+        guard let clientID, !NameRule.device.accepts(clientID) else { return }
+        throw .bad("clientId: \(NameRule.device.rule)")
+    }
+
     /// Runs `body`, and throws its error as the error that the client gets.
     static func ofAccess<Result>(_ body: () throws(AccessError) -> Result) throws(ServiceError) -> Result {
         do { return try body() } catch {

@@ -21,6 +21,9 @@ struct FieldsTests {
         #"{"n":{"value":[1],"type":"NUMBER_INT64_LIST"},"c":{"value":["aA=="],"type":"ENCRYPTED_BYTES_LIST"}}"#,
         #"{"u":{"value":[],"type":"UNKNOWN_LIST"},"v":{"value":"no type"},"w":{"value":1.5},"x":{"value":{"latitude":1}}}"#,
         #"{"u":{"value":["a","b"]},"CD_title2":{"value":[]}}"#,
+        #"{"r":{"value":{"recordName":"n1","action":"VALIDATE"}},"s":{"value":[{"recordName":"n1","action":"NONE"}]}}"#,
+        #"{"o":{"value":{"recordName":7}},"p":{"value":{"action":"open"}}}"#,
+        #"{"a":{"value":{"recordName":7,"action":"open"},"type":"ASSETID"}}"#,
         ##"{"\u0074itle":{"value":"\u0048i","type":"STR\u0049NG"}}"##,
     ]
 
@@ -99,6 +102,15 @@ struct FieldsTests {
             #"{"a":{"value":{"recordName":"n","zoneID":{"zoneName":"_z"}},"type":"REFERENCE"}}"#, "name.reserved",
             at: "a.value.zoneID.zoneName",
             "a zone name cannot start with '_', except _defaultZone: CloudKit reserves such names"),
+        RefusedText(
+            #"{"a":{"value":{"recordName":"n","action":"DELETE"}}}"#, "word.unknown", at: "a.value.action",
+            #"a reference's action cannot be "DELETE": use NONE, DELETE_SELF or VALIDATE"#),
+        RefusedText(
+            #"{"a":{"value":[{"recordName":"","action":"NONE"}]}}"#, "name.length", at: "a.value[0].recordName",
+            "a record name has 1 to 255 bytes, not 0"),
+        RefusedText(
+            #"{"a":{"value":[{"recordName":"n","action":7}],"type":"UNKNOWN_LIST"}}"#, "member.kind",
+            at: "a.value[0].action", "a reference's action is a string, not a number"),
         RefusedText(
             #"{"a":{"value":"x","type":"ASSETID"}}"#, "field.value", at: "a.value",
             "an ASSETID is an object that describes the asset, not a string"),

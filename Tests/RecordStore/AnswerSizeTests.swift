@@ -1,10 +1,11 @@
+import CloudKitModel
 import TestSupport
 import Testing
 import Time
 
 @testable import RecordStore
 
-/// The limit of bytes for the records of one answer.
+/// The limit of bytes for the records, subscriptions or zones of one answer.
 struct AnswerSizeTests {
     private static let bytesMax = 100
     private static let names = (0..<6).map { "r\($0)" }
@@ -63,5 +64,35 @@ struct AnswerSizeTests {
         #expect(throws: RecordReadError.answerTooLong(bytesMax: 24)) {
             try test.store.records(named: ["a", "b", "c"], of: .alice)
         }
+    }
+
+    @Test func `a list or a lookup of subscriptions beyond the limit is refused, and one at the limit is answered`()
+        throws
+    {
+        let alice = AccountID(container: "iCloud.a", environment: .production, user: "_alice")
+        let test = try TestStore(Folder(), answerBytesMax: 50)
+        // 25 bytes each.
+        func save(_ id: String) -> String {
+            #"{"type":"subscription.save","container":"iCloud.a","environment":"production","database":"private","#
+                + #""user":"_alice","subscription":{"subscriptionID":"\#(id)123"}}"#
+        }
+        try test.apply(["b", "a"].map(save))
+        #expect(try test.store.subscriptions(of: alice, in: .private).map(\.id) == ["b123", "a123"])
+        try test.apply([save("c")])
+        let tooLong = RecordReadError.answerTooLong(bytesMax: 50)
+        #expect(throws: tooLong) { try test.store.subscriptions(of: alice, in: .private) }
+        let found = try test.store.subscriptions(withIDs: ["c123", "none", "a123"], of: alice, in: .private)
+        #expect(found.map(\.?.id) == ["c123", nil, "a123"])
+        #expect(throws: tooLong) {
+            try test.store.subscriptions(withIDs: ["a123", "b123", "c123"], of: alice, in: .private)
+        }
+    }
+
+    @Test func `a list of zones beyond the limit is refused`() throws {
+        let test = try TestStore(Folder(), answerBytesMax: 140)
+        try test.apply([Line.saveZone("A"), Line.saveZone("B")])
+        #expect(try test.store.zones(in: .alice).map(\.name) == ["_defaultZone", "A", "B"])
+        try test.apply([Line.saveZone("C")])
+        #expect(throws: RecordReadError.answerTooLong(bytesMax: 140)) { try test.store.zones(in: .alice) }
     }
 }

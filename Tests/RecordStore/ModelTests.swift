@@ -45,6 +45,9 @@ struct ModelTests {
             let expected = model.databases[database] ?? StoreModel.Database()
             #expect(
                 Set(try store.zones(in: database)) == Set(expected.zones.keys).union([.defaultZone]), "\(database)")
+            let custom = expected.zones.keys.filter { !$0.isDefault }
+            let saved = try store.savedZones(among: RandomHistory.zones(of: database), in: database)
+            #expect(saved == SavedItems(count: custom.count, known: Set(custom + [.defaultZone])), "\(database)")
             for zone in RandomHistory.zones { try check(store, zone, database, expected.zones[zone]) }
         }
         for account in RandomHistory.accounts { try check(store, account, model) }
@@ -91,8 +94,11 @@ struct ModelTests {
             #expect(found.map(\.id) == expected.sorted { $0.value.sequence < $1.value.sequence }.map(\.key))
             for subscription in found {
                 #expect(String(decoding: subscription.body, as: UTF8.self) == expected[subscription.id]?.body)
-                #expect(try store.subscription(subscription.id, of: account, in: scope) == subscription)
             }
+            let ids = ["none"] + found.map(\.id)
+            #expect(try store.subscriptions(withIDs: ids, of: account, in: scope) == [nil] + found)
+            let saved = try store.savedSubscriptions(among: ids, of: account, in: scope)
+            #expect(saved == SavedItems(count: found.count, known: Set(found.map(\.id))))
         }
     }
 

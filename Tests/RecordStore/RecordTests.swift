@@ -129,6 +129,19 @@ struct RecordLinkTests {
         #expect(try test.store.recordsWithBrokenReferences().isEmpty)
     }
 
+    @Test func `references count in fields with a type of references and in fields without a type`() throws {
+        let test = try TestStore()
+        let reference = #"{"recordName":"t","action":"DELETE_SELF"}"#
+        let fields = [
+            #""value":\#(reference)"#, #""value":[\#(reference)]"#, #""value":[\#(reference)],"type":"REFERENCE_LIST""#,
+            #""value":[\#(reference)],"type":"UNKNOWN_LIST""#, #""value":\#(reference),"type":"ASSETID""#,
+            #""value":[\#(reference)],"type":"LOCATION_LIST""#,
+        ]
+        try test.apply(zip("abcdef", fields).map { Line.save("\($0)", #"{"r":{\#($1)}}"#) })
+        let dependents = try test.store.dependents(of: "t", in: .defaultZone, of: .alice)
+        #expect(dependents.map(\.name) == ["a", "b", "c", "d"])
+    }
+
     @Test func `the delete of a zone breaks references from other zones to its records`() throws {
         let test = try TestStore()
         try test.apply([

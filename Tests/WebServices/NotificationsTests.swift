@@ -59,6 +59,28 @@ struct NotificationsTests {
         }
     }
 
+    @Test func `a request that marks notifications as read has at most 65,536 bytes of IDs`() async throws {
+        try await Self.withCourier { rig in
+            _ = try await rig.post("tokens/create", #"{"apnsEnvironment":"development","clientId":"browser"}"#)
+            func body(bytes: Int) -> String {
+                var ids = (0..<300).map { "\($0 + 100)" + String(repeating: "x", count: 197) }
+                func text() -> String { #"{"notificationIDs":["\#(ids.joined(separator: #"",""#))"]}"# }
+                ids.append(String(repeating: "x", count: bytes - text().utf8.count - 3))
+                return text()
+            }
+            var fitting = try await rig.post("private/notifications/read", body(bytes: 65_536))
+            // The courier learns of the device a moment after its registration.
+            for _ in 0..<500 where fitting["reason"]?.contains("does not know the user's devices") == true {
+                try await Task.sleep(for: .milliseconds(10))
+                fitting = try await rig.post("private/notifications/read", body(bytes: 65_536))
+            }
+            #expect(fitting.status == 200 && fitting.count("unknown") == 301, "\(fitting.text.prefix(300))")
+            let refused = try await rig.post("private/notifications/read", body(bytes: 65_537))
+            #expect(refused.status == 400 && refused["serverErrorCode"] == "BAD_REQUEST", "\(refused)")
+            #expect(refused["reason"]?.hasPrefix("notificationIDs: ") == true && refused.text.contains("65536"))
+        }
+    }
+
     @Test func `a device whose courier token the courier does not know is passed over`() async throws {
         let known = Mutex<Set<String>>([])
         let asked = Mutex<[String]>([])

@@ -3,68 +3,51 @@ import GRDB
 
 extension RecordStore {
     /// The zones of a database that are not deleted: the default zone, and then the others by name.
-    package func zones(in database: DatabaseID) throws(RecordStoreError) -> [ZoneKey] {
-        try read { db in
-            [.defaultZone] + (try StoredZone.all(in: database, db).map(\.key).filter { $0 != .defaultZone })
+    ///
+    /// - Throws: ``RecordReadError/answerTooLong(bytesMax:)`` if the zones have more than ``answerBytesMax`` bytes
+    ///   together; ``RecordReadError/store(_:)``.
+    package func zones(in database: DatabaseID) throws(RecordReadError) -> [ZoneKey] {
+        try readForClient { db in
+            let zones = try StoredZone.all(in: database, db, bytesMax: answerBytesMax)
+            return [.defaultZone] + zones.map(\.key).filter { $0 != .defaultZone }
         }
     }
 
     /// - Returns: Whether the zone exists. The default zone always exists.
     package func hasZone(_ zone: ZoneKey, in database: DatabaseID) throws(RecordStoreError) -> Bool {
-        try read { db in
-            do {
-                _ = try StoredZone.find(zone, in: database, db)
-                return true
-            } catch RecordReadError.zoneNotFound { return false }
-        }
+        try read { try RecordStore.hasZone(zone, in: database, $0) }
     }
-}
 
-// MARK: - Subscriptions
-
-/// A subscription as its user saved it.
-package struct StoredSubscription: Hashable, Sendable {
-    package let id: String
-    /// The sequence of the newest `subscription.save` event.
-    package let sequence: UInt64
-    /// The subscription dictionary as JSON.
-    package let body: [UInt8]
-}
-
-extension RecordStore {
-    /// The subscriptions that a user has in a database, in the order in which they were last saved.
-    package func subscriptions(
-        of account: AccountID, in scope: DatabaseScope
-    ) throws(RecordStoreError) -> [StoredSubscription] {
+    /// The number of a database's zones without the default zone, and those of the given zones that exist. The default
+    /// zone always exists.
+    package func savedZones(
+        among zones: [ZoneKey], in database: DatabaseID
+    ) throws(RecordStoreError) -> SavedItems<ZoneKey> {
         try read { db in
-            try db.prepared(
-                """
-                SELECT s.id, s.sequence, s.body FROM subscriptions s JOIN accounts a ON a.id = s.account
-                WHERE a.container = ? AND a.environment = ? AND a.user = ? AND s.scope = ? ORDER BY s.sequence
-                """
-            ).all(account.values + [.text(scope.word.description)], StoredSubscription.init)
+            let count = try StoredZone.database(database, db).flatMap { id in
+                try db.prepared("SELECT count(*) FROM zones WHERE database = ? AND deleted IS NULL AND name != ?")
+                    .first(
+                        [.int(id), .text(ZoneKey.defaultZone.name)]) { Int($0.int(0)) }
+            }
+            return SavedItems(
+                count: count ?? 0, known: Set(try zones.filter { try RecordStore.hasZone($0, in: database, db) }))
         }
     }
 
-    /// The subscription with an ID; nil if the user has no such subscription in the database.
-    package func subscription(
-        _ id: String, of account: AccountID, in scope: DatabaseScope
-    ) throws(RecordStoreError) -> StoredSubscription? {
-        try read { db in
-            try db.prepared(
-                """
-                SELECT s.id, s.sequence, s.body FROM subscriptions s JOIN accounts a ON a.id = s.account
-                WHERE a.container = ? AND a.environment = ? AND a.user = ? AND s.scope = ? AND s.id = ?
-                """
-            ).first(account.values + [.text(scope.word.description), .text(id)], StoredSubscription.init)
-        }
+    private static func hasZone(_ zone: ZoneKey, in database: DatabaseID, _ db: some SQLConnection) throws -> Bool {
+        do {
+            _ = try StoredZone.find(zone, in: database, db)
+            return true
+        } catch RecordReadError.zoneNotFound { return false }
     }
 }
 
-extension StoredSubscription {
-    fileprivate init(_ row: SQLRow) {
-        self.init(id: row.text(0), sequence: row.sequence(1), body: Array(row.bytes(2)))
-    }
+/// How many items of one kind a user has, and which of the items that a request names are among them.
+package struct SavedItems<ID: Hashable & Sendable>: Hashable, Sendable {
+    package let count: Int
+    package let known: Set<ID>
+
+    package init(count: Int, known: Set<ID>) { (self.count, self.known) = (count, known) }
 }
 
 // MARK: - Users and devices
@@ -123,7 +106,8 @@ extension RecordStore {
 }
 
 extension AccountID {
-    fileprivate var values: [SQLValue] {
+    /// The container, the environment and the user, as parameters of a statement.
+    var values: [SQLValue] {
         [.text(container), .text(environment.word.description), .text(user)]
     }
 }

@@ -36,12 +36,25 @@ struct StoredZone {
     }
 
     /// The zones of a database that are not deleted, in the order of their names.
-    static func all(in database: DatabaseID, _ db: some SQLConnection) throws -> [StoredZone] {
+    ///
+    /// - Parameter bytesMax: How many bytes the zones may have together in an answer.
+    /// - Throws: ``RecordReadError/answerTooLong(bytesMax:)``.
+    static func all(
+        in database: DatabaseID, _ db: some SQLConnection, bytesMax: Int = .max
+    ) throws -> [StoredZone] {
         guard let id = try self.database(database, db) else { return [] }
+        var bytes = 0
         return try db.prepared(
             "SELECT id, name, owner FROM zones WHERE database = ? AND deleted IS NULL ORDER BY name, owner"
-        ).all([.int(id)]) { StoredZone(id: $0.int(0), key: ZoneKey(stored: $0, 1)) }
+        ).all([.int(id)]) { row in
+            bytes += row.bytes(1).count + row.bytes(2).count + bytesBesideNames
+            guard bytes <= bytesMax else { throw RecordReadError.answerTooLong(bytesMax: bytesMax) }
+            return StoredZone(id: row.int(0), key: ZoneKey(stored: row, 1))
+        }
     }
+
+    /// About the bytes that an answer has for a zone beside its names.
+    private static let bytesBesideNames = 64
 
     static func searched(by zones: RecordQuery.Zones, in database: DatabaseID, _ db: some SQLConnection) throws
         -> [StoredZone]

@@ -29,7 +29,7 @@ package struct ZoneKey: Hashable, Sendable {
 
 extension ZoneKey {
     /// The zone as its database stores it; nil for a zone that the database cannot have.
-    func stored(in database: DatabaseID) -> ZoneKey? {
+    package func stored(in database: DatabaseID) -> ZoneKey? {
         switch database.scope {
         case .shared: self
         case .public: ZoneKey(name: name)

@@ -1,3 +1,4 @@
+import CloudKitModel
 import Events
 import JSON
 
@@ -21,14 +22,14 @@ struct RecordLinks {
         guard let fields else { return }
         for (_, field) in fields.members {
             guard let value = field[.value] else { continue }
-            if value.isObject { addLinks(of: value, in: zone) }
-            for element in value.elements where element.isObject { addLinks(of: element, in: zone) }
+            if value.isObject { addLinks(of: value, in: field, zone) }
+            for element in value.elements where element.isObject { addLinks(of: element, in: field, zone) }
         }
     }
 
-    private mutating func addLinks(of value: JSONValue, in zone: ZoneRow) {
+    private mutating func addLinks(of value: JSONValue, in field: JSONValue, _ zone: ZoneRow) {
         if let checksum = value["fileChecksum"], checksum.isString { checksums.append(checksum) }
-        guard value[.action]?.equals("DELETE_SELF") == true else { return }
+        guard value[.action]?.equals("DELETE_SELF") == true, Reference.isAllowed(in: field) else { return }
         if let target = RecordTarget.bytes(of: value, in: zone) { targets.append(target) }
     }
 

@@ -40,7 +40,7 @@ extension WebService {
                         bytesLeft -= page.records.reduce(0) { $0 + ($1.fields?.count ?? 0) }
                         if bytesLeft <= 0 { left = 0 }
                         zoneRequest.write(page, into: &json)
-                    } catch { error.write(into: &json, uuid: nil) }
+                    } catch { error.write(into: &json, uuid: request.id) }
                 }
             }
         }

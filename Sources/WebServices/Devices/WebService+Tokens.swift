@@ -23,11 +23,9 @@ extension WebService {
     /// Registers a device's APNs token, unless a device of the user already has this token. A client may also send a
     /// token from `tokens/create`. The device with this token was registered when the token was made.
     func registerToken(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
-        let (_, token, client) = try tokenRequest(request)
-        guard let token else { throw .bad("apnsToken: is required") }
-        let account = try session.account()
-        let devices = try ServiceError.ofStore { () throws(RecordStoreError) in try store.devices(of: account) }
-        if !devices.contains(where: { $0.token == token }) {
+        let (_, given, client) = try tokenRequest(request)
+        let token = try Self.checked(given)
+        if !(try devices(of: session).contains(where: { $0.token == token })) {
             try await register(session, name: client ?? session.device, settings.apnsTransport, token)
         }
         return .object { _ in }
@@ -44,28 +42,60 @@ extension WebService {
             guard ["development", "production"].contains(environment) else {
                 throw .bad("apnsEnvironment: '\(environment.prefix(64))' is neither development nor production")
             }
-            return (environment, try json.optionalText("apnsToken"), try json.optionalText("clientId"))
+            let client = try json.optionalText("clientId")
+            try ServiceError.check(clientID: client)
+            return (environment, try json.optionalText("apnsToken"), client)
         }
     }
 
+    /// An APNs token, which the transport for APNs accepts, too. A token from `tokens/create` has the same form.
+    private static func checked(_ token: String?) throws(ServiceError) -> String {
+        guard let token else { throw .bad("apnsToken: is required") }
+        guard token.wholeMatch(of: /([0-9a-fA-F]{2}){1,256}/) != nil else {
+            throw .bad("apnsToken: it is not an even number of hexadecimal digits, 2 to 512")
+        }
+        return token
+    }
+
+    /// Registers a device. If the user would then have more devices than allowed, another device is unregistered.
+    ///
     /// - Parameter name: The client's name for the device; nil if the token becomes the device's name.
     private func register(
         _ session: Session, name: String?, _ transport: String, _ token: String
     ) async throws(ServiceError) {
         let lineMaker = try session.lineMaker(ids)
+        let device = name ?? token
+        guard NameRule.device.accepts(device) else {
+            throw .bad("apnsToken: it is too long for the name of a device; send a clientId, which becomes the name")
+        }
         // The topic of an app is its bundle ID, after which its container is usually named.
         let topic = String(lineMaker.database.container.dropFirst("iCloud.".count))
-        let line = lineMaker.make {
-            $0.register(device: name ?? token, transport: transport, token: token, topic: topic)
+        let registration = lineMaker.make {
+            $0.register(device: device, transport: transport, token: token, topic: topic)
         }
-        switch await writes.write([line], until: .now + settings.writeTimeout).first {
-        case .stored: return
-        case .refused(let refusal) where refusal.path == "device" || refusal.path == "token":
-            let member = refusal.path == "device" && name != nil ? "clientId" : "apnsToken"
-            throw .bad("\(member): \(refusal.reason)")
-        case .refused(let refusal): throw ServiceError(refusal)
-        case .unknown, nil: throw .outcomeUnknown
+        let surplus = surplusDevice(among: try devices(of: session).filter { $0.name != device }).map { surplus in
+            lineMaker.make { $0.unregister(device: surplus.name) }
         }
+        // If only the second line fails, the user has one device more than allowed.
+        let errors = try await write([registration] + [surplus].compactMap(\.self), except: [:])
+        if let error = errors[0] { throw error }
+    }
+
+    /// The device to unregister for a new one; nil if the user may have another device.
+    ///
+    /// CloudKit Web Services has no request to unregister a device. So a refusal would leave a new device without
+    /// notifications for ever. A web page that names no client becomes a new device of the courier whenever it is
+    /// loaded, so the oldest device of the courier goes first. If its client still polls, the courier answers 403, and
+    /// the client creates a new token.
+    private func surplusDevice(among devices: [StoredDevice]) -> StoredDevice? {
+        guard devices.count >= UserLimits.devicesMax else { return nil }
+        let ofCourier = devices.filter { $0.transport == settings.courierTransport }
+        return (ofCourier.isEmpty ? devices : ofCourier).min { $0.sequence < $1.sequence }
+    }
+
+    func devices(of session: Session) throws(ServiceError) -> [StoredDevice] {
+        let account = try session.account()
+        return try ServiceError.ofStore { () throws(RecordStoreError) in try store.devices(of: account) }
     }
 }
 

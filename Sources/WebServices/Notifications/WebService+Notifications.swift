@@ -10,6 +10,8 @@ extension WebService {
     // The courier has this limit for a page, and for the IDs in a request that marks notifications as read. See the
     // manual's page on the courier.
     static let notificationsMax = 400
+    // The courier's limit for the body of a request.
+    private static let marksBytesMax = 64 << 10
 
     func changesOfNotifications(_ request: ServiceRequest, _ session: Session) async throws(ServiceError)
         -> ServiceAnswer
@@ -39,6 +41,11 @@ extension WebService {
             }
         }
         let marks = ByteBuffer.object { $0.append("notificationIDs", ids) }
+        guard marks.count <= Self.marksBytesMax else {
+            throw .bad(
+                "notificationIDs: they have \(marks.count) bytes together, but a request may have at most "
+                    + "\(Self.marksBytesMax); send several requests")
+        }
         let answer = try await askCourier(session) { await $0.markRead(of: $1, Array(marks.bytes)) }
         return try Self.answer(answer) { answer, json in
             json.append("notificationIDs", answer["notificationIDs"])
@@ -56,9 +63,7 @@ extension WebService {
                 "this gateway has no courier, which stores notifications; the operator can set `api: courier` in the "
                     + "pipeline file")
         }
-        let account = try session.account()
-        let devices = try ServiceError.ofStore { () throws(RecordStoreError) in try store.devices(of: account) }
-        let tokens = devices.filter { $0.transport == settings.courierTransport }.map(\.token)
+        let tokens = try devices(of: session).filter { $0.transport == settings.courierTransport }.map(\.token)
         guard !tokens.isEmpty else {
             throw .bad("the user has no device that polls the courier; create one with tokens/create")
         }

@@ -32,16 +32,20 @@ extension Schema {
     private static let stamp = Schema.object([
         .required("timestamp", .number), .optional("userRecordName", .text), .optional("deviceID", .text),
     ])
+    private static let reference = Schema.object([
+        .required("recordName", recordName), .optional("zoneID", .named("ZoneID")),
+    ])
     private static let record = Schema.object([
         .optional("recordName", recordName), .optional("recordType", recordType),
         .optional("recordChangeTag", .text), .optional("zoneID", .named("ZoneID")),
-        .optional("fields", .map(keys: fieldName, .named("Field"))),
+        .optional("fields", .map(keys: fieldName, .named("Field"))), .optionalOrNull("parent", reference),
     ])
     private static let answeredRecord = Schema.object([
         .required("recordName", recordName), .required("recordType", recordType),
         .required("recordChangeTag", .pattern("[0-9a-z]{1,13}")), .required("zoneID", .named("ZoneID")),
         .required("fields", .map(keys: fieldName, .named("Field"))), .required("created", stamp),
         .required("modified", stamp), .optional("deleted", .flag), .optional("pluginFields", .object([])),
+        .optional("parent", .object([])),
     ])
     private static let deletedRecord = Schema.object([
         .required("recordName", .text), .required("deleted", .alwaysTrue), .required("zoneID", .named("ZoneID")),
@@ -73,10 +77,10 @@ extension Schema {
     ])
     private static let errorMembers: [Member] = [
         .required("serverErrorCode", .word(ServerErrorCode.allCases.map(\.rawValue))), .required("reason", .text),
-        .optional("retryAfter", .number), .optional("redirectURL", .text),
+        .optional("retryAfter", .number), .optional("redirectURL", .text), .required("uuid", .text),
     ]
     /// The error of a whole request.
-    private static let error = Schema.object(errorMembers + [.required("uuid", .text)])
+    private static let error = Schema.object(errorMembers)
 
     /// The error of one item. The member with the name `member` says which item failed.
     private static func item(_ member: String, _ schema: Schema) -> Schema {
@@ -173,7 +177,9 @@ extension Operation {
         case .tokensCreate, .tokensRegister:
             .object([
                 .required("apnsEnvironment", .word(["development", "production"])),
-                self == .tokensCreate ? .optional("apnsToken", .text) : .required("apnsToken", .text),
+                self == .tokensCreate
+                    ? .optional("apnsToken", .text)
+                    : .required("apnsToken", .pattern("([0-9a-fA-F]{2}){1,256}")),
                 .optional("clientId", .text),
             ])
         case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent: .object([])

@@ -2,9 +2,9 @@ import CloudKitModel
 import Events
 import JSON
 
-/// An operation in the form that ingest reads: with the record's name, type, change tag, zone ID and fields. The
-/// record's other members, such as `created`, are left out. Members of the zone ID that the model does not know are
-/// left out too, because each operation of the request would repeat them.
+/// An operation in the form that ingest reads: with the record's name, type, change tag, zone ID, parent and
+/// fields. The record's other members, such as `created` and `share`, are left out. Members of the zone ID that the
+/// model does not know are left out too, because each operation of the request would repeat them.
 struct OperationText: Sendable {
     let type: OperationType
     /// The change tag as JSON; nil if the client gave none.
@@ -18,23 +18,39 @@ struct OperationText: Sendable {
         self.type = type
         var fields = ByteBuffer()
         if !type.isDelete, let given = record[.fields] { try assets.append(given, to: &fields) }
+        let parent = type.isDelete ? nil : try Self.parent(of: record)
         changeTag = record[.recordChangeTag].map { String(decoding: $0.raw, as: UTF8.self) }
         let json = ByteBuffer.object { json in
             json.append(.recordName, recordName)
             json.append(.recordType, record[.recordType])
-            if let zone {
-                json.append(member: .zoneID)
-                json.object { json in
-                    json.append(.zoneName, zone.zoneName)
-                    json.append(.ownerRecordName, zone.owner)
-                }
-            }
+            json.append(zone)
+            json.append(Self.parentMember, raw: parent)
             if !fields.isEmpty {
                 json.append(member: .fields)
                 json.append(fields.bytes)
             }
         }
         members = Array(json.bytes.dropFirst().dropLast())
+    }
+
+    private static let parentMember: StaticString = "parent"
+
+    /// The record's parent as JSON, with the members of a reference apart from its action; `null`, which removes the
+    /// parent, as it is; nil if the record has no such member.
+    private static func parent(of record: JSONValue) throws(ServiceError) -> String? {
+        guard let parent = record[parentMember] else { return nil }
+        guard !parent.isNull else { return "null" }
+        guard parent.isObject else { throw .bad("record.parent: expected an object with recordName") }
+        let zone = try ServiceError.check { () throws(ModelError) in
+            try under("record.parent") { () throws(ModelError) in
+                try Reference.checkTarget(of: parent)
+                return try parent[.zoneID].map { zone throws(ModelError) in try ZoneID(zone) }
+            }
+        }
+        return ByteBuffer.object { json in
+            json.append(.recordName, parent[.recordName])
+            json.append(zone)
+        }.text
     }
 
     /// What a forced operation expects at the record's address. Ingest refuses the operation if it finds something else.

@@ -17,7 +17,7 @@ extension WebService {
             session.database == .public
             ? try await writeAsCreator(modify, lineMaker, session)
             : try await write(try modify.lines(lineMaker), by: .now + settings.writeTimeout)
-        return ModifyAnswer(modify, results, session.databaseID, assetURL(for: request)).answer
+        return ModifyAnswer(modify, results, session.databaseID, assetURL(for: request), uuid: request.id).answer
     }
 
     /// Writes the lines, and waits for them until `deadline`.
@@ -61,12 +61,15 @@ private struct ModifyAnswer {
     private let results: [PendingWrites<AppliedRequest>.Result]
     private let database: DatabaseID
     private let assetURL: RecordDictionaries.AssetURL
+    /// The ID of the request.
+    private let uuid: String
 
     init(
         _ modify: ModifyRequest, _ results: [PendingWrites<AppliedRequest>.Result], _ database: DatabaseID,
-        _ assetURL: @escaping RecordDictionaries.AssetURL
+        _ assetURL: @escaping RecordDictionaries.AssetURL, uuid: String
     ) {
         (self.modify, self.results, self.database, self.assetURL) = (modify, results, database, assetURL)
+        self.uuid = uuid
     }
 
     var answer: ServiceAnswer {
@@ -107,7 +110,7 @@ private struct ModifyAnswer {
     private func write(_ item: ModifyRequest.Item, error: ServiceError, into json: inout ByteBuffer) {
         json.object { json in
             json.append(.recordName, item.recordName)
-            error.write(into: &json, uuid: nil)
+            error.write(into: &json, uuid: uuid)
         }
     }
 

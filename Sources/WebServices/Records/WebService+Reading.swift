@@ -74,7 +74,7 @@ extension WebService {
                 guard let record = item.1 else {
                     return json.object { json in
                         json.append(.recordName, item.0.name)
-                        ServiceError(.notFound, "the record does not exist").write(into: &json, uuid: nil)
+                        ServiceError(.notFound, "the record does not exist").write(into: &json, uuid: request.id)
                     }
                 }
                 options.write(record, desiredKeys: item.0.desiredKeys, into: &json)

@@ -36,7 +36,9 @@ struct ServiceError: Error, Hashable, Sendable {
 
 extension ServiceError {
     /// Writes the members of an error dictionary.
-    func write(into json: inout ByteBuffer, uuid: String?) {
+    ///
+    /// - Parameter uuid: The ID of the request.
+    func write(into json: inout ByteBuffer, uuid: String) {
         json.append("uuid", uuid)
         json.append("serverErrorCode", code.rawValue)
         json.append(.reason, reason)

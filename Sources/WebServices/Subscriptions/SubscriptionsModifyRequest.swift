@@ -1,40 +1,50 @@
 import CloudKitModel
 import Events
 import JSON
+import RecordStore
 
 /// `subscriptions/modify`: subscriptions to save and to delete. Ingest checks them.
 struct SubscriptionsModifyRequest: Sendable {
     struct Item: Sendable {
         let subscriptionID: String
-        let isDelete: Bool
+        let operation: Operation
         /// The JSON of the subscription to save; empty for a delete.
         let subscription: String
         /// A line for ingest's door.
         let line: PendingLine
     }
 
+    // CloudKit Web Services Reference, "Modifying Subscriptions": `update` is "to change an existing subscription".
+    enum Operation: String, CaseIterable, Sendable {
+        /// Saves a subscription, whether the user has it or not.
+        case create
+        /// Saves a subscription that the user has.
+        case update
+        case delete
+    }
+
     let items: [Item]
 
     /// - Parameters:
     ///   - lineMaker: Makes the lines for ingest's door.
-    ///   - newID: Makes an ID for a subscription that the client has not named.
+    ///   - newID: Makes an ID for a new subscription that the client has not named.
     init(_ body: JSONValue, _ lineMaker: LineMaker, newID: () -> String) throws(ServiceError) {
-        items = try body.items(.operations) { operation throws(ServiceError) in
-            let isDelete = try operation.isDelete(["create", "update", "delete"])
-            guard let subscription = operation[.subscription], subscription.isObject else {
+        items = try body.items(.operations) { json throws(ServiceError) in
+            let operation: Operation = try json.operation()
+            guard let subscription = json[.subscription], subscription.isObject else {
                 throw .bad("subscription: expected an object")
             }
             let given = try subscription.optionalText(.subscriptionID)
-            guard !isDelete else {
-                guard let given else { throw .bad("subscription.subscriptionID: is required") }
-                return Item(
-                    subscriptionID: given, isDelete: true, subscription: "",
-                    line: lineMaker.make { $0.delete(subscription: given) })
-            }
+            guard given != nil || operation == .create else { throw .bad("subscription.subscriptionID: is required") }
             let id = given ?? newID()
+            guard operation != .delete else {
+                return Item(
+                    subscriptionID: id, operation: operation, subscription: "",
+                    line: lineMaker.make { $0.delete(subscription: id) })
+            }
             let text = Self.text(subscription, id: given == nil ? id : nil)
             return Item(
-                subscriptionID: id, isDelete: false, subscription: text,
+                subscriptionID: id, operation: operation, subscription: text,
                 line: lineMaker.make { $0.save(subscription: text) })
         }
     }
@@ -48,5 +58,48 @@ struct SubscriptionsModifyRequest: Sendable {
                 json.append(value.raw)
             }
         }.text
+    }
+}
+
+extension SubscriptionsModifyRequest {
+    /// The errors of the operations that the gateway refuses, by index.
+    ///
+    /// - Parameter saved: The subscriptions that the user has in the database.
+    func refusals(_ saved: SavedItems<String>) -> [Int: ServiceError] {
+        var count = ItemCount(saved, max: UserLimits.subscriptionsMax)
+        var refusals: [Int: ServiceError] = [:]
+        for (index, item) in items.enumerated() { refusals[index] = item.refusal(&count) }
+        return refusals
+    }
+}
+
+extension SubscriptionsModifyRequest.Item {
+    fileprivate func refusal(_ count: inout ItemCount<String>) -> ServiceError? {
+        let (rule, bytes, bytesMax) = (
+            NameRule.subscriptionID, subscription.utf8.count, UserLimits.subscriptionBytesMax
+        )
+        guard rule.accepts(subscriptionID) else { return .bad("subscription.subscriptionID: \(rule.rule)") }
+        guard bytes <= bytesMax else {
+            return ServiceError(
+                .quotaExceeded,
+                "subscription: it has \(bytes) bytes, but a subscription may have at most \(bytesMax); shorten its query or "
+                    + "its notificationInfo")
+        }
+        guard operation != .delete else {
+            count.delete(subscriptionID)
+            return nil
+        }
+        guard operation == .create || count.has(subscriptionID) else {
+            return ServiceError(
+                .notFound,
+                "subscription.subscriptionID: the user has no subscription with this ID in this database; create it")
+        }
+        guard count.save(subscriptionID) else {
+            return ServiceError(
+                .quotaExceeded,
+                "subscription: a user may have at most \(UserLimits.subscriptionsMax) subscriptions in a database; delete "
+                    + "subscriptions first")
+        }
+        return nil
     }
 }

@@ -12,27 +12,41 @@ extension WebService {
         let modify = try body.read(request.body) { json throws(ServiceError) in
             try SubscriptionsModifyRequest(json, lineMaker, newID: ids.newUUID)
         }
-        let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout)
-            .throwingIfNoneKnown()
+        let account = try session.account()
+        let refusals = try await refusals { () throws(ServiceError) in
+            modify.refusals(
+                try ServiceError.ofStore { () throws(RecordStoreError) in
+                    try store.savedSubscriptions(
+                        among: modify.items.map(\.subscriptionID), of: account, in: session.database)
+                })
+        }
+        let errors = try await write(modify.items.map(\.line), except: refusals)
         return .object { json in
-            json.append("subscriptions", zip(modify.items, results)) { json, item in
-                write(item.0, item.1, into: &json)
+            json.append("subscriptions", zip(modify.items, errors)) { json, item in
+                Self.write(item.0, item.1, request, into: &json)
             }
         }
     }
 
-    private func write(
-        _ item: SubscriptionsModifyRequest.Item, _ result: PendingWrites<AppliedRequest>.Result,
+    /// - Parameter error: Why the operation failed; nil if it succeeded.
+    private static func write(
+        _ item: SubscriptionsModifyRequest.Item, _ error: ServiceError?, _ request: ServiceRequest,
         into json: inout ByteBuffer
     ) {
-        if case .stored = result, !item.isDelete { return json.append(raw: item.subscription) }
+        if let error { return write(error, of: item.subscriptionID, request, into: &json) }
+        guard item.operation == .delete else { return json.append(raw: item.subscription) }
         json.object { json in
             json.append(.subscriptionID, item.subscriptionID)
-            switch result {
-            case .stored: json.append("deleted", true)
-            case .refused(let refusal): ServiceError(refusal).write(into: &json, uuid: nil)
-            case .unknown: ServiceError.outcomeUnknown.write(into: &json, uuid: nil)
-            }
+            json.append("deleted", true)
+        }
+    }
+
+    private static func write(
+        _ error: ServiceError, of subscriptionID: String, _ request: ServiceRequest, into json: inout ByteBuffer
+    ) {
+        json.object { json in
+            json.append(.subscriptionID, subscriptionID)
+            error.write(into: &json, uuid: request.id)
         }
     }
 }
@@ -42,9 +56,14 @@ extension WebService {
 extension WebService {
     /// `subscriptions/list`.
     func listSubscriptions(_ session: Session) throws(ServiceError) -> ServiceAnswer {
-        let subscriptions = try subscriptions(of: session)
+        let account = try session.account()
+        let subscriptions = try Self.ofSubscriptions(
+            tooLong: "look up single subscriptions with subscriptions/lookup, or delete some"
+        ) { () throws(RecordReadError) in
+            try store.subscriptions(of: account, in: session.database)
+        }
         return .object { json in
-            json.append("subscriptions", subscriptions) { json, saved in json.append(raw: saved.text) }
+            json.append("subscriptions", subscriptions) { json, saved in json.append(saved) }
         }
     }
 
@@ -60,25 +79,36 @@ extension WebService {
                 return id
             }
         }
-        let saved = Dictionary(try subscriptions(of: session).map { ($0.id, $0.text) }) { first, _ in first }
+        let account = try session.account()
+        let found = try Self.ofSubscriptions(tooLong: "look up fewer at once") { () throws(RecordReadError) in
+            try store.subscriptions(withIDs: wanted, of: account, in: session.database)
+        }
         return .object { json in
-            json.append("subscriptions", wanted) { json, id in
-                if let text = saved[id] { return json.append(raw: text) }
-                json.object { json in
-                    json.append(.subscriptionID, id)
-                    ServiceError(.notFound, "the user has no subscription with this ID in this database")
-                        .write(into: &json, uuid: nil)
-                }
+            json.append("subscriptions", zip(wanted, found)) { json, item in
+                if let saved = item.1 { return json.append(saved) }
+                let error = ServiceError(.notFound, "the user has no subscription with this ID in this database")
+                Self.write(error, of: item.0, request, into: &json)
             }
         }
     }
 
-    private func subscriptions(of session: Session) throws(ServiceError) -> [(id: String, text: String)] {
-        let account = try session.account()
-        return try ServiceError.ofStore { () throws(RecordStoreError) in
-            try store.subscriptions(of: account, in: session.database).map { subscription in
-                (subscription.id, String(decoding: subscription.body, as: UTF8.self))
-            }
+    /// Runs `body`, and throws its error as the error that the client gets. Subscriptions from other producers than the
+    /// gateways, or from before the gateway had limits, may be too long for one answer.
+    ///
+    /// - Parameter advice: What the client can do if the subscriptions are too long.
+    private static func ofSubscriptions<Result>(
+        tooLong advice: String, _ body: () throws(RecordReadError) -> Result
+    ) throws(ServiceError) -> Result {
+        do { return try body() } catch {
+            guard case .answerTooLong(let bytesMax) = error else { throw ServiceError(error) }
+            throw ServiceError(
+                .quotaExceeded, "subscriptions: they have more than \(bytesMax) bytes together; \(advice)")
         }
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func append(_ subscription: StoredSubscription) {
+        subscription.body.withUnsafeBytes { append($0) }
     }
 }

@@ -57,10 +57,10 @@ struct DoorCommand {
     }
 
     /// The command that saves or deletes a zone.
-    func zone(_ zoneID: JSONValue, isDelete: Bool) -> [UInt8] {
+    func zone(_ zone: ZoneID, isDelete: Bool) -> [UInt8] {
         line(isDelete ? EventName.zoneDelete : EventName.zoneSave) { json in
             appendDatabase(&json)
-            json.append(.zoneID, zoneID)
+            json.append(zone)
         }
     }
 
@@ -91,6 +91,13 @@ struct DoorCommand {
         }
     }
 
+    func unregister(device: String) -> [UInt8] {
+        line(EventName.deviceUnregister) { json in
+            json.append(.user, origin?.user)
+            json.append(.device, device)
+        }
+    }
+
     private func line(_ type: StaticString, _ members: (inout ByteBuffer) -> Void) -> [UInt8] {
         var json = ByteBuffer(capacity: 1024)
         json.begin(event: type)
@@ -113,6 +120,18 @@ struct DoorCommand {
         json.object { json in
             json.append(.user, origin.user)
             json.append(.device, origin.device)
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// Appends `zoneID` with the members that the model knows; nothing for nil.
+    mutating func append(_ zone: ZoneID?) {
+        guard let zone else { return }
+        append(member: .zoneID)
+        object { json in
+            json.append(.zoneName, zone.zoneName)
+            json.append(.ownerRecordName, zone.owner)
         }
     }
 }

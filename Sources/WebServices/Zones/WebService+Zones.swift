@@ -11,19 +11,20 @@ extension WebService {
         let modify = try body.read(request.body) { json throws(ServiceError) in
             try ZonesModifyRequest(json, lineMaker)
         }
-        let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout)
-            .throwingIfNoneKnown()
         let database = session.databaseID
+        let refusals = try await refusals { () throws(ServiceError) in
+            modify.refusals(in: database, try savedZones(among: modify.items.map(\.zone), in: database))
+        }
+        let errors = try await write(modify.items.map(\.line), except: refusals)
         return .object { json in
-            json.append("zones", zip(modify.items, results)) { json, item in
+            json.append("zones", zip(modify.items, errors)) { json, item in
                 json.object { json in
                     json.append(member: .zoneID)
                     item.0.zone.write(to: &json, in: database)
-                    switch item.1 {
-                    case .stored where item.0.isDelete: json.append("deleted", true)
-                    case .stored: json.append("atomic", true)
-                    case .refused(let refusal): ServiceError(refusal).write(into: &json, uuid: nil)
-                    case .unknown: ServiceError.outcomeUnknown.write(into: &json, uuid: nil)
+                    if let error = item.1 {
+                        error.write(into: &json, uuid: request.id)
+                    } else {
+                        json.append(item.0.isDelete ? "deleted" : "atomic", true)
                     }
                 }
             }
@@ -37,7 +38,13 @@ extension WebService {
     /// `zones/list`.
     func listZones(_ session: Session) throws(ServiceError) -> ServiceAnswer {
         let database = session.databaseID
-        let zones = try ServiceError.ofStore { () throws(RecordStoreError) in try store.zones(in: database) }
+        let zones: [ZoneKey]
+        do throws(RecordReadError) { zones = try store.zones(in: database) } catch {
+            guard case .answerTooLong(let bytesMax) = error else { throw ServiceError(error) }
+            throw ServiceError(
+                .quotaExceeded,
+                "zones: they have more than \(bytesMax) bytes together; fetch them in pages with changes/database")
+        }
         return .object { json in
             json.append("zones", zones) { json, zone in Self.write(zone, of: database, into: &json) }
         }
@@ -55,17 +62,23 @@ extension WebService {
             }
         }
         let database = session.databaseID
-        let living = try ServiceError.ofStore { () throws(RecordStoreError) in Set(try store.zones(in: database)) }
+        let living = try savedZones(among: wanted, in: database).known
         return .object { json in
             json.append("zones", wanted) { json, zone in
                 guard !living.contains(zone) else { return Self.write(zone, of: database, into: &json) }
                 json.object { json in
                     json.append(member: .zoneID)
                     zone.write(to: &json, in: database)
-                    ServiceError(.zoneNotFound, "there is no zone \(zone.name)").write(into: &json, uuid: nil)
+                    ServiceError(.zoneNotFound, "there is no zone \(zone.name)").write(into: &json, uuid: request.id)
                 }
             }
         }
+    }
+
+    private func savedZones(
+        among zones: [ZoneKey], in database: DatabaseID
+    ) throws(ServiceError) -> SavedItems<ZoneKey> {
+        try ServiceError.ofStore { () throws(RecordStoreError) in try store.savedZones(among: zones, in: database) }
     }
 
     private static func write(_ zone: ZoneKey, of database: DatabaseID, into json: inout ByteBuffer) {

@@ -4,6 +4,10 @@ import JSON
 
 /// Writes the event of one operation of a `records.modify`.
 struct OperationWriter {
+    /// The member of a record that names another record as its parent. Belfry keeps the parent for clients without
+    /// using it.
+    static let parent: Member = "parent"
+
     let command: JSONValue
     let record: JSONValue
     let type: OperationType
@@ -38,7 +42,8 @@ struct OperationWriter {
         }
     }
 
-    /// Writes the record without its change tag, and for a delete also without fields.
+    /// Writes the record without its change tag, and for a delete also without fields. A parent that is null is left
+    /// out, which removes the record's parent.
     ///
     /// - Returns: The size of the record in bytes.
     private func writeRecord(into buffer: inout ByteBuffer) -> Int {
@@ -46,6 +51,7 @@ struct OperationWriter {
         let start = buffer.count
         buffer.append("{")
         for (key, value) in record.members where !key.equals(.recordChangeTag) && !key.equals(.fields) {
+            if value.isNull, key.equals(OperationWriter.parent) { continue }
             buffer.appendSeparator()
             buffer.append(key.raw)
             buffer.append(":")
@@ -58,6 +64,10 @@ struct OperationWriter {
 
     private func writeContents(into buffer: inout ByteBuffer) {
         writeMissingType(into: &buffer)
+        if type.mergesFields, record[OperationWriter.parent] == nil, let parent = contents?.parent {
+            buffer.append(member: OperationWriter.parent)
+            parent.withUnsafeBytes { buffer.append($0) }
+        }
         buffer.append(member: .fields)
         FieldMerge(given: record[.fields], known: type.mergesFields ? contents : nil).write(into: &buffer)
     }

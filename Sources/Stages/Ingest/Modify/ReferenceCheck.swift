@@ -2,7 +2,8 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Checks the references with the action `VALIDATE` in a record's fields. Does not look into fields without a type.
+/// Checks the references with the action `VALIDATE` in a record's fields, also in fields without a type: see
+/// ``Reference/isAllowed(in:)``.
 ///
 /// The target of such a reference must exist in the reference's zone. If the reference names no zone, the target must
 /// exist in the record's own zone.
@@ -23,13 +24,13 @@ struct ReferenceCheck {
     }
 
     private func check(_ field: JSONValue) throws(ModelError) {
-        guard let word = field[.type], let value = field[.value], !value.isNull else { return }
-        let type = try FieldType(word)
-        guard type.base == .reference else { return }
+        guard let value = field[.value], value.isObject || value.isArray, Reference.isAllowed(in: field) else { return }
         try under(.value) { () throws(ModelError) in
-            guard type.isList else { return try check(reference: value) }
+            guard value.isArray else { return try check(reference: value) }
             var index = 0
+            // The elements of a list have one kind.
             for element in value.elements {
+                guard element.isObject else { return }
                 try under(element: index) { () throws(ModelError) in try check(reference: element) }
                 index += 1
             }
@@ -37,10 +38,10 @@ struct ReferenceCheck {
     }
 
     private func check(reference: JSONValue) throws(ModelError) {
-        guard reference[.action]?.equals("VALIDATE") ?? false else { return }
-        guard !exists(reference[.zoneID] ?? record[.zoneID], reference[.recordName]) else { return }
+        guard let name = reference[.recordName], reference[.action]?.equals("VALIDATE") ?? false else { return }
+        guard !exists(reference[.zoneID] ?? record[.zoneID], name) else { return }
         throw ModelError(
             "reference.missing", at: "recordName",
-            "record \"\(reference[.recordName]?.string ?? "")\" does not exist, and VALIDATE needs it: create it first")
+            "record \"\(name.string ?? "")\" does not exist, and VALIDATE needs it: create it first")
     }
 }

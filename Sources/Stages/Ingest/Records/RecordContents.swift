@@ -2,11 +2,13 @@ import Events
 import JSON
 import PipelineKit
 
-/// A record's names, type and fields, as its newest save wrote them.
+/// A record's names, type, fields and parent, as its newest save wrote them.
 struct RecordContents {
     let address: RecordAddress
     let recordType: [UInt8]
     let fields: [UInt8]
+    /// The JSON of the member `parent`; nil if the record has no parent.
+    let parent: [UInt8]?
 
     /// - Parameter line: A `record.save` of ingest's own log.
     /// - Returns: Nil if the line contains no record with a type.
@@ -20,6 +22,7 @@ struct RecordContents {
             address = RecordAddress(of: event, event[.owner], zone: record[.zoneID], name: record[.recordName])
             recordType = type
             fields = record[.fields].map { Array($0.raw) } ?? Array("{}".utf8)
+            parent = record[OperationWriter.parent].map { Array($0.raw) }
         } catch { return nil }
     }
 }

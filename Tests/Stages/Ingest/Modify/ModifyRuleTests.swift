@@ -156,6 +156,24 @@ struct ModifyRuleTests {
         #expect(try refusal(gone, after: save) == missing.replacing("[0]", with: "[1]") + ".recordName")
     }
 
+    @Test func `a reference counts in a field without a type, and not in a field of another type`() throws {
+        let (one, list) = ("operations[0].record.fields.to.value", "operations[0].record.fields.to.value[0]")
+        func refusal(_ field: String) throws -> String? {
+            try self.refusal([Example.operation("create", "a", fields: #"{"to":{\#(field)}}"#)])
+        }
+        let validate = reference("b")
+        #expect(try refusal(#""value":\#(validate)"#) == "reference.missing \(one).recordName")
+        #expect(try refusal(#""value":[\#(validate)]"#) == "reference.missing \(list).recordName")
+        #expect(try refusal(#""value":[\#(validate)],"type":"UNKNOWN_LIST""#) == "reference.missing \(list).recordName")
+        #expect(try refusal(#""value":\#(reference("b", "DELETE"))"#) == "word.unknown \(one).action")
+        for field in [
+            #""value":\#(validate),"type":"ASSETID""#, #""value":{"action":"VALIDATE"}"#, #""value":["VALIDATE"]"#,
+            #""value":\#(reference("b", "DELETE_SELF"))"#,
+        ] {
+            #expect(try refusal(field) == nil, "\(field)")
+        }
+    }
+
     // MARK: Sizes
 
     @Test func `a record has at most 1,000,000 bytes after the merge`() throws {

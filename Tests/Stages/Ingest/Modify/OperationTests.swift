@@ -109,4 +109,28 @@ struct OperationTests {
         #expect(refusal?.code == "record.repeated" && refusal?.path == "operations[1].record.recordName")
         #expect(door.log.isEmpty)
     }
+
+    @Test func `an operation that merges fields keeps the parent, and null removes it`() throws {
+        var door = try Door()
+        func modify(_ type: String, _ members: String) throws {
+            let operation = Example.operation(type, fields: "{}").dropLast(2) + members + "}}"
+            #expect(try door.send(Example.modify([String(operation)])) == nil)
+        }
+        try door.send(Example.zone("save", "Notes"))
+        let parent = #""parent":{"recordName":"p1"}"#
+        try modify("create", "," + parent)
+        #expect(door.log.last?.contains(parent) == true)
+        try modify("forceUpdate", "")
+        #expect(door.log.last?.contains(parent) == true)
+        try door.restart(fromSnapshot: false)
+        try modify("forceUpdate", "")
+        #expect(door.log.last?.contains(parent) == true)
+        try modify("forceUpdate", #","parent":{"recordName":"p2"}"#)
+        #expect(door.log.last?.contains(parent) == false && door.log.last?.contains("p2") == true)
+        try modify("forceUpdate", #","parent":null"#)
+        #expect(door.log.last?.contains("parent") == false)
+        try modify("forceUpdate", "," + parent)
+        try modify("forceReplace", "")
+        #expect(door.log.last?.contains("parent") == false)
+    }
 }

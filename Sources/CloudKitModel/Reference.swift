@@ -1,0 +1,41 @@
+import Events
+import JSON
+
+/// Checks references to records: `{"recordName": "n1", "zoneID": {…}, "action": "NONE"}`.
+package enum Reference {
+    private static let actions: [StaticString] = ["NONE", "DELETE_SELF", "VALIDATE"]
+    private static let types: [StaticString] = ["REFERENCE", "REFERENCE_LIST", "UNKNOWN_LIST"]
+
+    /// Whether a value in a field without a type is a reference: an object with `recordName` and `action`.
+    static func isReference(_ value: JSONValue) -> Bool { value[.recordName] != nil && value[.action] != nil }
+
+    /// Whether the value of a checked field, or an element of its list, is a reference if it is an object with
+    /// `recordName` and `action`. It is one if the field has no type or a type of references. An object in a field of
+    /// another type, such as an asset, is never a reference.
+    package static func isAllowed(in field: JSONValue) -> Bool {
+        guard let type = field[.type] else { return true }
+        return types.contains { type.equals($0) }
+    }
+
+    static func check(_ value: JSONValue) throws(ModelError) {
+        guard value.isObject else {
+            throw Fields.misfit("a REFERENCE is an object with a recordName", value, expected: .object)
+        }
+        try checkTarget(of: value)
+        if let action = value[.action] {
+            try under(.action) { () throws(ModelError) in
+                _ = try action.expectWord(actions, "a reference's action")
+            }
+        }
+    }
+
+    /// Checks the record that an object names with `recordName` and `zoneID`. The zone may be missing.
+    ///
+    /// - Throws: `member.kind`, `member.missing`, `member.conflict` or `name.*`.
+    package static func checkTarget(of value: JSONValue) throws(ModelError) {
+        try NameRule.recordName.check(.recordName, of: value)
+        if let zone = value[.zoneID] {
+            try under(.zoneID) { () throws(ModelError) in _ = try ZoneID(zone) }
+        }
+    }
+}
