@@ -1,7 +1,7 @@
 import Glibc
 
-/// A short pause between two messages to ingest. During the pause more requests come for the next message: fewer messages
-/// for more requests take less time together.
+/// A short pause between two messages to ingest. The requests that come during the pause share the next message. Ingest
+/// gets fewer messages in this way, and they take less time together.
 enum LoadPause {
     private static let microseconds: UInt32 = 1_000
 

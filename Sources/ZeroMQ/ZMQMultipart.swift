@@ -8,7 +8,7 @@ import Glibc
 @safe package final class ZMQMultipart {
     package static let framesMaxDefault = 256
 
-    /// Of a received message with more frames, only the first frames are kept; see
+    /// The most frames that are kept of a received message. The frames after these are dropped; see
     /// ``ZMQReceiveResult/tooManyFrames(_:)``.
     package let framesMax: Int
     package private(set) var count = 0

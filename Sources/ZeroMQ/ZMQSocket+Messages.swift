@@ -40,8 +40,8 @@ extension ZMQSocket {
             let more = index + 1 < message.count ? ZMQ_SNDMORE : 0
             let code = unsafe sendFrame(message.pointer(at: index), handle, more | (wait ? 0 : ZMQ_DONTWAIT))
             // After the first frame, EAGAIN means that the peer has just left and the message is lost. libzmq then
-            // drops all frames up to a message's last frame. So all frames must be offered, or libzmq would also drop
-            // the next message.
+            // drops the frames that it gets, up to the next frame without ZMQ_SNDMORE. So it must get this message's
+            // last frame too, or it would also drop the next message.
             if code == 0 || (index > 0 && code == EAGAIN) { continue }
             return try refusal(code, of: message)
         }

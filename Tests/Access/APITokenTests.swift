@@ -87,7 +87,7 @@ import Testing
         #expect(error?.code == .accessDenied)
     }
 
-    @Test func `a revoked API token is refused, and so are its web tokens with any API token`() throws {
+    @Test func `a revoked API token is refused, and so is its web token, even with another API token`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI()
         let webToken = gate.webToken(key)

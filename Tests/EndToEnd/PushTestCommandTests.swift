@@ -63,7 +63,7 @@ struct PushTestCommandTests {
         #expect(
             result.output.hasPrefix(
                 "refused for the token by apns: no app of this transport has container iCloud.com.example.Mail, "
-                    + "environment development\ndo: add the app under apps of the transport"), "\(result)")
+                    + "environment development\ndo: add the app to the transport's apps"), "\(result)")
         #expect(result.status == 1)
     }
 

@@ -2,7 +2,7 @@ import EventLog
 import Foundation
 
 /// A copy of a pipeline's logs in which a test changes events. The CRCs are correct, so a reader of a log accepts the
-/// changed events. A replay finds them.
+/// changed events. A replay notices the difference.
 package final class RewrittenLogs {
     package let folder: Folder
     package var path: String { folder.file("logs") }

@@ -7,8 +7,9 @@ import Testing
 @testable import PipelineTestKit
 @testable import WebServices
 
-/// Tests the parts of the gateway before its endpoints: encryption, pages of other sites, methods, and the access log.
-@Suite("The parts of the gateway before its endpoints", .serialized, .timeLimit(.minutes(3)))
+/// Tests the parts of the gateway in front of its endpoints: encryption, pages of other sites, methods, and the access
+/// log.
+@Suite("The parts of the gateway in front of its endpoints", .serialized, .timeLimit(.minutes(3)))
 struct FrontTests {
     private static let lookup = "/database/1/\(GatewayRig.container)/development/private/records/lookup"
 
@@ -134,7 +135,7 @@ struct FrontTests {
 
     // MARK: The length of bodies
 
-    @Test func `only an address from an answer to assets upload accepts a body as long as an asset`() async throws {
+    @Test func `only a url that assets upload has returned accepts a body as long as an asset`() async throws {
         try await GatewayRig.with { rig in
             let upload = try await rig.post(
                 "private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#)

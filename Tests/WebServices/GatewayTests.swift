@@ -26,7 +26,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `without a token, all records of a zone are returned; with a token, later changes and deletions`()
+    @Test func `without a sync token, all records of a zone are returned; with it, later changes and deletions`()
         async throws
     {
         try await GatewayRig.with { rig in

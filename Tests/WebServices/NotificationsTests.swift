@@ -23,7 +23,7 @@ struct NotificationsTests {
             #", courier: "http://\#(address)""#, courier: #"{use: courier, listen: "\#(address)"}"#, body)
     }
 
-    @Test func `notifications are fetched since a token and marked as read`() async throws {
+    @Test func `notifications are fetched since a sync token and marked as read`() async throws {
         try await Self.withCourier { rig in
             func changes(_ token: String? = nil) async throws -> GatewayRig.Answer {
                 try await rig.post(
@@ -110,7 +110,7 @@ struct NotificationsTests {
         try await courier.stop(within: .seconds(30))
     }
 
-    @Test func `the answer without a courier names the setting, and with an unreachable courier asks for a retry`()
+    @Test func `the answer names the setting if no courier is set, and asks for a retry if the courier is unreachable`()
         async throws
     {
         try await GatewayRig.with { rig in

@@ -12,7 +12,7 @@ struct PendingWritesTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a write without events ends although the store applied its last sequence before begin was called`() async {
+    func `a write without events ends even if begin is called after the store reached the write's sequence`() async {
         let writes = Writes {}
         writes.stored(through: 9, events: [])
         writes.begin(answered: 0, applied: 3)
@@ -27,7 +27,7 @@ struct PendingWritesTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `all lines of one request belong to one request, also when they are taken in two parts`() async {
+    func `all lines of one write get the same request number, also when they are taken in two parts`() async {
         let writes = Writes {}
         writes.begin(answered: 0, applied: 0)
         let lines = ["a", "b", "c"].map { PendingLine(id: $0, bytes: [1]) }

@@ -46,7 +46,7 @@ struct WriteLedgerTests {
         #expect(ledger.stored(through: 2, events: [("x", 1), ("y", 2)]).isEmpty)
     }
 
-    /// A door that loses answers, a log, and a store that lags.
+    /// A log, a door that loses answers, and a store that lags.
     private struct Simulation {
         var ledger = Ledger(answered: 0, applied: 0)
         /// The ID of each event's write.

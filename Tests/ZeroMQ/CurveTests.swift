@@ -83,7 +83,7 @@ import Testing
         #expect(try server.next().last == [2])
     }
 
-    @Test func `two servers of one context have lists of their own`() throws {
+    @Test func `two servers of one context have separate lists of known clients`() throws {
         let refused = Mutex<[RefusedClient]>([])
         let authorization = try ClientAuthorization(context) { client in refused.withLock { $0.append(client) } }
         authorization.setUserIDs([clientKeys.publicKey: "shop"], in: "door")

@@ -66,7 +66,7 @@ struct SubscriptionDatabases {
         return firesOnce ? allBits(of: command) : bit(of: command)
     }
 
-    /// Both bits of the command's database.
+    /// The two bits of the command's database: it has the subscription, and the subscription fires once there.
     private static func allBits(of command: JSONValue) -> UInt8 {
         bit(of: command) | bit(of: command) << scopes.count
     }

@@ -40,7 +40,7 @@ extension MatchStage {
     var subscriptionCount: Int { index.count }
 
     /// The subscriptions that can never match, in groups of similar queries with the same reason. The groups are in the
-    /// order of their first saves. A subscription is left out if it is not certain that it can never match.
+    /// order of their first saves. Only subscriptions that certainly never match are listed.
     var neverTrue: [(group: QueryGroup, reason: String)] {
         var (groups, numbers) = ([(group: QueryGroup, reason: String)](), [[String]: Int]())
         for found in index.savedOrder {

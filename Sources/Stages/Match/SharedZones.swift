@@ -4,8 +4,8 @@ import JSON
 // A shared database contains zones of several owners, and two zones may have the same name.
 
 extension Subscription {
-    /// The owner of the zone that a subscription in a shared database names. Nil if the subscription names no zone, no
-    /// owner or the owner `__defaultOwner__`. Also nil if it watches several zones, or if its database is not shared.
+    /// The zone's owner, if the subscription is in a shared database and names one zone with an owner. Nil for other
+    /// subscriptions, and for the owner `__defaultOwner__`.
     var sharedZoneOwner: JSONValue? {
         guard identity.database == .shared, case .one(.some) = zone, let zoneID = body?.given(.zoneID) else {
             return nil

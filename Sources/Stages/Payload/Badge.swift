@@ -41,8 +41,8 @@ struct Badge: Equatable {
 
     /// Adds a topic from a snapshot, after all other topics.
     ///
-    /// - Returns: Whether the topic was added; false if it does not come after the others, if it has the number that it
-    ///   would have anyway, or if there are too many topics.
+    /// - Returns: Whether the topic was added; false if it does not come after the others, if there are too many
+    ///   topics, or if its number is `count` and below the maximum (see ``topics``).
     mutating func append(_ topic: Topic) -> Bool {
         let isLast = topics.last.map { $0.name.lexicographicallyPrecedes(topic.name) } ?? true
         let isListed = topic.count != count || count == Int(CloudKitLimits.badgeMax)

@@ -32,8 +32,8 @@ extension ByteBuffer {
     }
 
     private static func shortened(_ text: UnsafeRawBufferPointer) -> String {
-        // With four more bytes, the code point after the limit is whole. It shows whether the character before it ends
-        // at the limit.
+        // With four bytes more than the limit, the code point after the limit is complete. This code point shows
+        // whether the character before it ends at the limit.
         let start = String(decoding: text.prefix(shortenedBytesMax + 4), as: UTF8.self)
         var bytes = 0
         let characters = start.prefix(charactersMax).prefix { character in

@@ -3,7 +3,7 @@ import JSON
 
 /// A notification, with the badge and the expiration of its push.
 struct Push: ~Escapable {
-    /// APNs: a payload is at most 4,096 bytes (Sending notification requests to APNs).
+    /// APNs: a payload is at most 4,096 bytes (Apple, "Sending notification requests to APNs").
     static let payloadBytesMax = 4096
     /// The most bytes of the IDs of notification and subscription together, as JSON strings with their quotes. The
     /// other parts that always stay in a payload need the remaining bytes.

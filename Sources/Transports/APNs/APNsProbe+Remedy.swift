@@ -104,8 +104,8 @@ extension APNsProbe {
 }
 
 extension ConnectionFailure {
-    /// What to do about a failed connection; nil if the reason neither blames the proxy nor ends with the words of a
-    /// ``ConnectionFailure``.
+    /// What to do about a failed connection, if the reason blames the proxy or ends with the raw value of a
+    /// ``ConnectionFailure``. Otherwise nil.
     ///
     /// - Parameter reason: The result of ``ServerName/words(for:isDialing:)``.
     static func remedy(_ reason: String) -> String? {

@@ -47,8 +47,8 @@ package struct APNsProbe: Sendable {
     /// How long the probe waits for an answer: longer than a connection attempt may take.
     private static let answerWait = Duration.seconds(12)
 
-    /// - Parameter context: The transport's context. The probe and the transport share the provider token in its
-    ///   folder, so that APNs does not count two tokens.
+    /// - Parameter context: The transport's context. The probe and the transport share the provider token in the
+    ///   transport's folder, so that APNs does not count two tokens.
     package init(_ settings: APNsSettings, context: TransportContext) {
         (self.settings, self.context) = (settings, context)
     }

@@ -73,7 +73,7 @@ package struct APNsSettings: PluginSettings {
         }
     }
 
-    /// The server of an environment (Sending notification requests to APNs).
+    /// The server of an environment (Apple, "Sending notification requests to APNs").
     func host(of environment: String) -> String {
         host ?? (environment == "production" ? "api.push.apple.com" : "api.sandbox.push.apple.com")
     }
@@ -126,7 +126,7 @@ struct APNsApp: PluginSettings {
         return .key(id: id, team: team, try settings.secret("keyFile"))
     }
 
-    // Establishing a token-based connection to APNs: key and team IDs have ten characters.
+    // Key and team IDs have ten characters (Apple, "Establishing a token-based connection to APNs").
     private static func isIdentifier(_ text: String) -> Bool {
         text.utf8.count == 10 && text.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x41...0x5A ~= $0 & 0xDF }
     }

@@ -10,7 +10,8 @@ import Synchronization
 /// reported as deferred and stays in flight; its final answer follows. If the stage passes such a push again, no second
 /// request is sent: the push gets the answer to the request in flight.
 ///
-/// Sources of the rules: Sending notification requests to APNs; Handling notification responses from APNs; RFC 9113.
+/// The rules are from RFC 9113 and from Apple's pages "Sending notification requests to APNs" and
+/// "Handling notification responses from APNs".
 package final class APNsTransport: ContinuousTransport {
     package typealias Settings = APNsSettings
 

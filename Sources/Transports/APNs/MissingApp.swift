@@ -14,7 +14,7 @@ enum MissingApp {
     /// What to do if the reason says that no app of the transport fits the push; nil for other reasons.
     static func remedy(_ reason: String) -> String? {
         guard reason.hasPrefix(start) else { return nil }
-        return "add the app under apps of the transport, with this container, environment and topic, and with its "
+        return "add the app to the transport's apps, with this container, environment and topic, and with its "
             + "team, key and keyFile; or correct what the device registered"
     }
 

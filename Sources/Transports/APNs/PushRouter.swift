@@ -88,8 +88,9 @@ struct PushRouter: ~Copyable {
 }
 
 extension APNsApp {
-    /// Whether pushes to devices of `app` can use this app's settings and credential. For a device without a topic,
-    /// this is true of every app of its container and environment. Its pushes then use the first of these apps.
+    /// Whether the pushes of `app` can be sent with this app's settings and credential: both have the same container,
+    /// environment and topic. If the device has registered no topic, `app` has no topic and fits every app of its
+    /// container and environment. The first of these apps then sends the pushes.
     func serves(_ app: Delivery.App?) -> Bool {
         guard let app else { return false }
         return app.container == container && app.environment == environment && app.topic ?? topic == topic

@@ -18,9 +18,10 @@ struct RetryPolicy: Sendable {
     /// The wait after the given number of attempts; nil if there is no further attempt.
     ///
     /// - Parameters:
-    ///   - retryAfter: The wait that the server asked for. The result is not shorter, up to ``retryAfterMax``.
-    ///   - jitter: A random number from 0 to 1. Spreads the retries of many pushes over the second half of the wait. A
-    ///     longer `retryAfter` is not spread.
+    ///   - retryAfter: The wait that the server asked for. The result is at least this long. A wait of more than
+    ///     ``retryAfterMax`` counts as ``retryAfterMax``.
+    ///   - jitter: A random number from 0 to 1. Spreads the retries of many pushes over the second half of the wait
+    ///     that ``backoff`` gives. If `retryAfter` is longer, it is the result, without a spread.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
         guard attempt < attempts else { return nil }
         let own = DoublingWait(first: backoff, most: Self.backoffMax)

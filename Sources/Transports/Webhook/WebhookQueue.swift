@@ -155,8 +155,8 @@ final class WebhookQueue: Sendable {
         for push in begun { send(push) }
     }
 
-    /// Defers the waiting pushes. Call this before the session is closed: closing the session ends the requests in
-    /// flight, and otherwise the next requests would then begin.
+    /// Defers the waiting pushes, and begins no more requests. Call this before the session is closed. Otherwise, when
+    /// the closed session ends the requests in flight, the requests of waiting pushes would begin.
     func close() {
         let now = now()
         let waiting = state.withLock { state in

@@ -26,10 +26,10 @@ struct AssetValues {
     }
 
     private static let search = ByteSearch("fileChecksum")
-    /// JSON may write the member's name with escapes.
+    /// JSON may write `fileChecksum` with escapes.
     private static let escape = ByteSearch("\\u")
 
-    /// Whether a search of the fields' bytes finds a possible asset.
+    /// Whether the fields may contain an asset, according to a search of their bytes.
     static func mayHaveAssets(_ fields: JSONValue) -> Bool {
         search.isFound(in: fields.raw) || escape.isFound(in: fields.raw)
     }

@@ -21,7 +21,7 @@ extension WebService {
     }
 
     /// Registers a device's APNs token, unless a device of the user already has this token. A client may also send a
-    /// token from `tokens/create`. The device with this token was registered when the token was made.
+    /// token from `tokens/create`. Then nothing is registered, because `tokens/create` has registered a device with it.
     func registerToken(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
         let (_, given, client) = try tokenRequest(request)
         let token = try Self.checked(given)

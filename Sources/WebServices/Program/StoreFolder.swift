@@ -34,8 +34,8 @@ package struct StoreFolder: Sendable {
     /// is complete.
     ///
     /// A log whose first events were removed still has every record that is not deleted, because retention keeps the
-    /// events that these records need. It may lack subscriptions, devices and zones without records. The new store
-    /// refuses change tokens from before the log's first event.
+    /// events that these records need. It may lack subscriptions, devices, zones without records, and the creators of
+    /// records. The new store refuses change tokens from before the log's first event.
     ///
     /// - Parameters:
     ///   - acceptsLoss: Whether to make the store from a log whose first events were removed.
@@ -113,8 +113,9 @@ package enum StoreFolderError: Error, Hashable, CustomStringConvertible {
             "\(folder): the store is made from this log, which does not exist yet; start the pipeline first"
         case .trimmed(let log, let first):
             "\(log) begins with event \(first), so a store made from it has all records, but lacks the subscriptions, "
-                + "devices and empty zones that were saved earlier, and who created earlier records; use the copy of another gateway's store "
-                + "(belfry store copy) or a backup, or accept the loss with --accept-loss"
+                + "devices and empty zones that were saved earlier, and may name wrong creators of earlier records; "
+                + "use the copy of another gateway's store (belfry store copy) or a backup, or accept the loss with "
+                + "--accept-loss"
         case .exists(let path): "\(path) exists already; copy to a new folder"
         }
     }

@@ -139,7 +139,7 @@ extension ServiceError {
     /// from the gateway, all other codes from the door.
     init<ID, Event>(_ refusal: WriteLedger<ID, Event>.Refusal) {
         let place = refusal.path.replacing(/^operations\[[0-9]+\]\.?/, with: "")
-        // The reason may name a command of the door. Clients use the gateway's request in its place.
+        // The door's reason may name a command of producers. A client of the gateway needs a request instead.
         let text = refusal.reason.replacing("save it with zone.save first", with: "create it with zones/modify first")
         let reason = place.isEmpty ? text : "\(place): \(text)"
         let code = Self.serverErrorCode(forRefusal: refusal.code)

@@ -8,8 +8,9 @@ import Time
 
 /// The access log: a line of JSON for each request, without secrets.
 ///
-/// A queue writes the lines, because event loops must not wait for a disk. If 1 MiB of lines waits for the disk, more
-/// lines are dropped and counted. If the file was renamed or removed, a new file is made, so the log can be rotated.
+/// A queue writes the lines, because event loops must not wait for a disk. While 1 MiB of lines waits for the disk,
+/// new lines are dropped and counted. If the file was renamed or removed, a new file is made, so the log can be
+/// rotated.
 final class AccessLogFile: Sendable {
     private struct Pending: ~Copyable {
         var lines = ByteBuffer()

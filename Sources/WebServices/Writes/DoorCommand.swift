@@ -41,7 +41,7 @@ struct DoorCommand {
         }
     }
 
-    /// The command that deletes a record, unless the record has been saved again after the save that `record` names.
+    /// The command that deletes a record if its newest save is still the save that `record` names.
     func delete(_ record: RecordAddress) -> [UInt8] {
         let operation = ByteBuffer.object { json in
             json.append(.operationType, word: OperationType.delete.word)

@@ -6,8 +6,8 @@ struct PendingLine: Sendable {
     let id: String
     let bytes: [UInt8]
 
-    /// - Parameter json: The line's JSON. A client may have put line feeds and carriage returns between two tokens.
-    ///   They become spaces, because the door would read the text after them as another command.
+    /// - Parameter json: The line's JSON. A client's JSON may have line feeds and carriage returns as white space. They
+    ///   become spaces, because the door would read the text after them as another command.
     init(id: String, bytes json: [UInt8]) {
         self.id = id
         bytes = json.contains(where: Self.endsLine) ? json.map { Self.endsLine($0) ? UInt8(ascii: " ") : $0 } : json

@@ -104,7 +104,7 @@ import Time
         #expect(try harness.takeSummary().last == "unregistered 2 mac")
     }
 
-    @Test func `the answer for a new token is compared with the time of its registration`() throws {
+    @Test func `the time in an answer for a new token is compared with the registration of the new token`() throws {
         var (harness, _) = try harness()
         harness.advance(to: 5)
         try harness.feed(register("mac", token: "new"))
@@ -119,7 +119,7 @@ import Time
             "a token that was registered after it became invalid stays")
     }
 
-    @Test func `at the next probe of a stopped app, held pushes to devices that now have another app end`() throws {
+    @Test func `the next probe of a stopped app ends the held pushes whose devices now have another app`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), register("phone"), push(collapseID: nil))
         for delivery in harness.takeDeliveries() { harness.answer(TransportAnswer(delivery.id, .stopped, status: 403)) }

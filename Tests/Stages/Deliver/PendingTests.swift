@@ -171,7 +171,7 @@ import Time
         #expect(harness.takeDeliveries().map(\.id.push) == [5])
     }
 
-    @Test func `an answer without a time retires a device that was registered at the same moment`() throws {
+    @Test func `an answer without a time retires a device that was registered at the moment of the answer`() throws {
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())
@@ -193,7 +193,7 @@ import Time
         #expect(try harness.takeSummary() == ["unregistered 4 mac", "device.retired 4 mac"])
     }
 
-    @Test func `an answer that an earlier version recorded with the registration's time retires no device`() throws {
+    @Test func `an answer with the registration's time, as in logs of earlier versions, retires no device`() throws {
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())
@@ -253,7 +253,7 @@ import Time
         #expect(try harness.takeSummary() == ["unregistered 5 pad", "device.retired 5 pad"])
     }
 
-    @Test func `twenty unknown addresses without an accepted one stop the app`() throws {
+    @Test func `twenty unknown addresses stop the app if no push was accepted`() throws {
         var harness = try DeliverHarness()
         for number in 0..<20 { try harness.feed(register("d\(number)")) }
         try harness.feed(push())
@@ -313,7 +313,7 @@ import Time
         #expect(harness.operatorMessages == [])
     }
 
-    @Test func `the finding of a stopped app says when a push is tried, or that one is being tried`() throws {
+    @Test func `the finding of a stopped app says when the next push is tried, or that a push is being tried`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push())
         answerAll(&harness, .stopped)

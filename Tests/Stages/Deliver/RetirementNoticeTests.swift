@@ -79,7 +79,7 @@ import Time
     }
 
     @Test(arguments: [(400, 1), (410, 2), (302, 1), (nil, 0)] as [(Int?, Int)])
-    func `a notice that was rejected or failed without an attempt is not retried`(status: Int?, attempts: Int) throws {
+    func `a notice that is rejected, or fails without an attempt, is not retried`(status: Int?, attempts: Int) throws {
         var (harness, notice) = try harness()
         harness.answer(failed(notice, status, attempts: attempts))
         #expect(harness.outcomes.last?.hasPrefix(#"{"type":"notice.outcome","of":"#) == true)

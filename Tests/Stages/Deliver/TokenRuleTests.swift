@@ -30,7 +30,7 @@ import Testing
             settings: "transports: {apns: {use: strict}, hook: {use: webhook}}\n" + settings, registry: registry)
     }
 
-    @Test func `a registration with an invalid token becomes a dead letter, and the earlier one stays`() throws {
+    @Test func `an invalid token makes a registration a dead letter, and the earlier registration stays`() throws {
         var harness = try harness()
         try harness.feed(register("mac", token: "aa"), register("mac", token: "NONE"), register("pad", token: "NONE"))
         #expect(

@@ -55,7 +55,7 @@ struct RecordMemoryTests {
         #expect(try changes([save("_bob"), save("_carol"), save("_bob")]) == ["create", "create", "update"])
     }
 
-    @Test func `the members change and before of a command take precedence over the known records`() throws {
+    @Test func `a command's own change and before take precedence over the known records`() throws {
         let commands = [
             Example.save(also: #","change":"update""#), Example.save(also: #","change":"create""#),
             Example.save("n2", also: #","before":{}"#),
@@ -72,7 +72,7 @@ struct RecordMemoryTests {
         #expect(door.log.last == Example.delete(type: nil, also: appended))
     }
 
-    @Test func `a delete keeps its own before`() throws {
+    @Test func `the before of a delete command is not replaced by the known fields`() throws {
         var door = try Door()
         try door.send(Example.save())
         try door.send(Example.delete(also: #","before":{"b":{"value":3}}"#))

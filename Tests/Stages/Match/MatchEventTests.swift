@@ -52,7 +52,7 @@ struct MatchEventTests {
                 """))
     }
 
-    @Test func `a zone subscription with zoneWide is of type database, and the user owns a private zone`() throws {
+    @Test func `a zone subscription with zoneWide is of type database, and private zones belong to the user`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(#""subscriptionType":"zone","zoneWide":true"#))
         let wide = try feed.send(Line.change(zone: "Z"))

@@ -50,7 +50,7 @@ struct UnindexedTests {
         #expect(stage.subscriptionCount == 2)
     }
 
-    @Test func `the most expensive groups of unindexed subscriptions come first, without deleted ones`() throws {
+    @Test func `the most expensive groups of unindexed subscriptions come first; deleted ones are omitted`() throws {
         let stage = try Self.stage([
             Line.save(Line.query(#""predicate":"m != 1""#), id: "own"), Self.save("n != 1", id: "one"),
             Self.save("n != 2", id: "gone"), Self.save("NOT n IN {3, 4}", id: "two", user: "_b"),

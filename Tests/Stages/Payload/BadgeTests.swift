@@ -71,7 +71,7 @@ import Testing
         #expect(badges == [["1", "a4"], ["2"]])
     }
 
-    @Test func `setting ends in the payload stage and sends nothing`() throws {
+    @Test func `is set without an event in the log of pushes`() throws {
         #expect(try outputs(of: [Self.set("3"), Self.set("4", topic: "a")]) == StageOutput())
     }
 
@@ -90,7 +90,7 @@ import Testing
         #expect(badges.first?.count == 17)
     }
 
-    @Test func `of a topic changes only the badge in the topic's payload, if the same parts fit in both`() throws {
+    @Test func `of a topic alters only the badge in the topic's payload, if the payloads keep the same parts`() throws {
         let body = String(repeating: "b", count: 3_000)
         let record = String(repeating: "r", count: 1_000)
         for length in 0..<12 {

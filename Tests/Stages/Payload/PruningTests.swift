@@ -168,7 +168,7 @@ import Testing
                 ]))
     }
 
-    @Test func `is also in the push as a complete payload up to a limit, so that it can be fetched`() throws {
+    @Test func `is complete in the member unpruned unless it exceeds a limit, so that clients can fetch it`() throws {
         let info = #"{"alertBody":"\#(String(repeating: "b", count: 4000))","desiredKeys":["t"]}"#
         var notification = SampleNotification(fields: #"{"t":{"value":"T"}}"#, info: info)
         let pruned = try push(of: notification)

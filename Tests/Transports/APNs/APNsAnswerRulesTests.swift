@@ -28,7 +28,7 @@ import Time
         }
     }
 
-    @Test func `an old token that APNs calls expired is replaced, and so is its connection`() async throws {
+    @Test func `an old provider token that APNs calls expired is replaced, and so is its connection`() async throws {
         try await APNsRig.with { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             rig.clock.advance(by: .seconds(25 * 60))
@@ -41,8 +41,8 @@ import Time
         }
     }
 
-    /// APNs counts the tokens that connections bring, so further connections would raise the count.
-    @Test func `if tokens change too often, one reconnection is tried, and then the key is paused`() async throws {
+    /// APNs counts the provider tokens that connections bring, so further connections would raise the count.
+    @Test func `if provider tokens change too often, one reconnection is tried, then the key is paused`() async throws {
         try await APNsRig.with(script: [Self.always(429, "TooManyProviderTokenUpdates")]) { rig in
             let first = await rig.deliver((1...20).map { apnsPush($0) })
             let until = try #require(first[0].until)

@@ -79,7 +79,7 @@ import Time
         }
     }
 
-    @Test func `a revoked key stops waiting pushes, and the next push uses a new connection`() async throws {
+    @Test func `a revoked key stops the pushes that wait, and the next push uses a new connection`() async throws {
         try await APNsRig.with("connections: 2", streams: 5) { rig in
             #expect(await rig.deliverUntilFinal((1...20).map { apnsPush($0) }).count == 20)
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#)
@@ -147,8 +147,9 @@ import Time
         }
     }
 
-    /// After a crash, all pushes in flight may be sent again. So the pushes that outlast their window and the pushes of
-    /// the next window share one limit.
+    /// A window is the time for which one call of `deliver` waits for answers. After a crash, all pushes in flight may
+    /// be sent again. So one limit applies to the pushes that are in flight since an earlier window and the pushes of
+    /// the next window together.
     @Test func `pushes that outlast their window leave less room for the next window`() async throws {
         try await APNsRig.with(streams: 10) { rig in
             var number: UInt64 = 0

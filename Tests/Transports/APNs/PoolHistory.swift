@@ -34,7 +34,7 @@ struct PoolHistory {
         var batch: Int
         /// The connection on which the push is in flight; nil if the push waits.
         var over: Int?
-        /// Whether the window of the push ended, and its answer said that the push is still in flight.
+        /// Whether the window of the push ended, and the pool answered that the push is still in flight.
         var isLate = false
     }
 

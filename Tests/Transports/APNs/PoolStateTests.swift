@@ -8,7 +8,7 @@ import Testing
 /// Compares the behaviour of a pool with the history of its events.
 struct PoolStateTests {
     @Test(arguments: Seeded.seeds)
-    func `in any order of events, each push is sent only where it may be, is answered, and ends at most once`(
+    func `in any order of events, each push is sent only where that is allowed, is answered, and ends at most once`(
         seed: UInt64
     ) {
         var draw = Seeded(seed)

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [407, 403, 502])
-    func `no push is sent without the proxy if it refuses the tunnel`(_ status: Int) async throws {
+    func `if the proxy refuses the tunnel, no push is sent`(_ status: Int) async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.refuse(status))
             try await expectNothingSent(
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `no push is sent without the proxy if it does not run`() async throws {
+    @Test func `if the proxy does not run, no push is sent`() async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.open)
             try await proxy.stop()

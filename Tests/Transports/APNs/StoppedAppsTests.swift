@@ -44,7 +44,7 @@ import Testing
                 StoppedApps(context).note([answer], to: [apnsPush(1, app: app)])
                 #expect(
                     messages.withLock {
-                        $0.count == 1 && $0[0].contains("\(reason); add the app under apps of the transport")
+                        $0.count == 1 && $0[0].contains("\(reason); add the app to the transport's apps")
                     })
             }
         }

@@ -36,7 +36,7 @@ import Testing
         (#"{"alert":{"title-loc-key":"T","loc-key":"K","loc-args":["a","b"]}}"#, #"T(), K("a", "b")"#),
         (#"{"alert":{"title":"A","subtitle":"B","body":"C"}}"#, #""A", "B", "C""#),
     ])
-    func `the texts of an alert are shown, or no alert if there are none`(aps: String, shown: String) async throws {
+    func `an alert's texts are shown; without texts, the line says no alert`(aps: String, shown: String) async throws {
         #expect(try await show([line(aps)]) == ["_alice on mac: \(shown) (query subscription feed)"])
     }
 

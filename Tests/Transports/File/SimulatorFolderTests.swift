@@ -32,7 +32,7 @@ import Testing
 
     private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
 
-    @Test func `a push becomes a file of its payload and app, which other users may not read`() async throws {
+    @Test func `a push becomes a file with its payload and app, which other users may not read`() async throws {
         #expect(try await deliver(push(7)) == [TransportAnswer(push(7).id, .accepted)])
         #expect(try names() == ["000000000007-phone-id.apns"])
         #expect(

@@ -53,7 +53,8 @@ import Time
         let rig = slow.rig
         await slow.begin(push(1))
         #expect(rig.transport.inFlightMax == 1)
-        // From now on no push waits for its answer, and only another device's push would be sent.
+        // `begin` has ended the waits for answers, so this call returns at once. Push 2 is for the same device, so it
+        // is not sent before push 1 has its answer.
         let others = await rig.deliver(push(1), push(2))
         #expect(others.map(\.outcome) == [.deferred, .deferred] && others.map(\.attempts) == [0, 0])
         slow.release()

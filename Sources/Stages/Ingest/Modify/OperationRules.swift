@@ -25,7 +25,7 @@ struct OperationRules {
     private func checkTag(_ known: RecordEntry) throws(ModelError) {
         let currentTag = ChangeTag(sequence: known.sequence).text
         guard let tag = record[.recordChangeTag] else {
-            throw conflict("\(type.word) needs the record's change tag: fetch the record and add it")
+            throw conflict("\(type.word) needs the record's change tag: fetch the record and send its recordChangeTag")
         }
         guard tag.equals(currentTag) else {
             let found = (tag.string ?? "").printable

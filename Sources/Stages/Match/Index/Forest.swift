@@ -11,9 +11,9 @@ struct Forest {
         /// set.
         let parent: UInt32
         let value: UInt32
-        /// For a root of the index, the raw value of a ``SubscriptionIndex/RootKind`` instead of a column.
+        /// For a root, the raw value of a ``SubscriptionIndex/RootKind`` instead of a column.
         let column: Columns.Number
-        /// A second value, for roots only: in the index, the number of a zone's name.
+        /// For a root with the queries in one zone, the number of the zone's name; 0 for all other lists.
         var second: UInt32 = 0
 
         @inline(__always)
@@ -166,7 +166,8 @@ extension Forest {
 
     /// Removes an entry and moves the last entry to its position.
     ///
-    /// - Returns: The slot and the former position of the entry that moved; nil if the removed entry was the last.
+    /// - Returns: The slot and the former position of the entry that moved; nil if the removed entry was at the end
+    ///   of the list.
     mutating func remove(_ position: Int, from id: UInt32) -> (slot: Int32, position: Int)? {
         var header = header(id)
         let start = offset(id) + 1

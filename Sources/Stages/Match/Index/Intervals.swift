@@ -3,9 +3,9 @@ import JSON
 
 /// The entries of one list that require the number of one column to be in an interval.
 ///
-/// The entries are in blocks, which are sorted by the starts of the intervals. Each block stores an upper bound of its
-/// ends, so a search skips blocks whose intervals all end too early. Intervals without a start are stored mirrored and
-/// sorted by their ends.
+/// The entries are in blocks, which are sorted by the starts of the intervals. Each block stores an upper bound of the
+/// ends of its intervals, so a search skips blocks whose intervals all end too early. Intervals without a start are
+/// stored mirrored and sorted by their ends.
 struct Intervals {
     /// The ID of the list.
     let parent: UInt32

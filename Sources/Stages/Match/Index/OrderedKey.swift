@@ -1,7 +1,7 @@
 /// A 32-bit key for a number or a string. The least key is 1. A smaller value never has a greater key.
 ///
-/// The key of a double consists of the double's first 31 bits, and a bit that says whether any of its other bits is
-/// set. If no other bit is set, no other value has the key.
+/// The key of a double consists of the double's first 31 bits, and a bit that says whether any of the double's last 33
+/// bits is set. If none of the last 33 bits is set, no other value has the key.
 struct OrderedKey {
     let bits: UInt32
     /// Whether no other value has the key.

@@ -2,9 +2,9 @@ import PipelineKit
 
 /// How long a push waits before its next attempt.
 struct Backoff: Sendable {
-    /// The wait if the first attempt of a push gets a 5xx, before jitter. The wait doubles with each earlier attempt,
-    /// whatever its answer was, up to two hours.
-    // Handling notification responses from APNs: "retry after 15 minutes".
+    /// The wait if the first attempt of a push gets a 5xx, before jitter. If a later attempt gets the 5xx, each attempt
+    /// before it has doubled the wait, whatever its answer was. The wait is at most two hours.
+    // Apple, "Handling notification responses from APNs": "retry after 15 minutes".
     var serverError = Duration.seconds(15 * 60)
 
     /// - Parameters:

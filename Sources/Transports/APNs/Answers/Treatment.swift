@@ -1,7 +1,7 @@
 /// What an answer of APNs means for the push and for the connection: whether the push is retried, and after which of
 /// ``Backoff``'s waits.
 ///
-/// Source: Handling notification responses from APNs, and what clients have observed.
+/// The rules are from Apple's page "Handling notification responses from APNs", and from what clients have observed.
 struct Treatment: Hashable, Sendable {
     enum Push: Hashable, Sendable {
         /// Accepted by APNs, which does not mean that a device got it.
@@ -42,7 +42,8 @@ struct Treatment: Hashable, Sendable {
         /// The pool sends no more requests over this connection, and opens another one.
         case replace
         /// As `replace`, for all connections of the pool, because APNs rejects their credential.
-        // Sources: Sending notification requests to APNs; Establishing a token-based connection to APNs (revoked keys).
+        // Apple, "Sending notification requests to APNs"; for revoked keys:
+        // "Establishing a token-based connection to APNs".
         case renew
         /// As `replace`. The pool also replaces the token, if ``SharedToken/replaceExpired(at:)`` allows it.
         case refreshToken

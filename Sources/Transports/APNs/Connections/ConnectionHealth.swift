@@ -8,7 +8,7 @@ struct ConnectionHealth {
         case dead
     }
 
-    // Establishing a connection to APNs: clients may check the connection with PING.
+    // Clients may check the connection with PING (Apple, "Establishing a connection to APNs").
     /// How long the server may send nothing before it gets a PING, if requests are in flight now.
     static let silenceMax = TimeAmount.seconds(15)
     /// How long the server may send nothing before it gets a PING, if no request is in flight now.

@@ -52,8 +52,8 @@ final class ConnectionPool {
         tell { $0.add(pushes, answered, windowLength: surroundings.windowLength(), at: $1) }
     }
 
-    /// Answers pushes that this pool got before. A push that the pool no longer has is deferred. When the stage passes
-    /// this push again, another pool sends it.
+    /// Answers pushes of a retired pool that the stage passes again. If a push has left the pool in the meantime, the
+    /// pool defers the push. The next time that the stage passes the push, another pool sends it.
     func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         tell { $0.join(ids, answered, windowLength: surroundings.windowLength(), at: $1) }
     }

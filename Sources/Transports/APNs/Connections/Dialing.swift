@@ -5,7 +5,7 @@ import PipelineKit
 struct Dialing: Sendable {
     /// The longest time from the start of the attempt to the server's first SETTINGS.
     var timeout = Duration.seconds(10)
-    // Establishing a connection to APNs: keep connections, and do not open and close them fast.
+    // Clients should keep connections, and not open and close them fast (Apple, "Establishing a connection to APNs").
     /// The wait after the first failure, before jitter. It doubles with each further failure, up to ``longestWait``.
     var firstWait = Duration.seconds(1)
     var longestWait = Duration.seconds(60)

@@ -17,8 +17,8 @@ struct PoolConnection {
 
     let id: Int
     let begun: NIODeadline
-    /// Whether the state `proving` is skipped, because the pool uses a certificate (Sending notification requests to
-    /// APNs).
+    /// Whether the state `proving` is skipped, because the pool uses a certificate (Apple,
+    /// "Sending notification requests to APNs").
     let isTrusted: Bool
     var state = State.dialing
     /// The failure to report if the connection does not get further; nil once the server has sent SETTINGS.

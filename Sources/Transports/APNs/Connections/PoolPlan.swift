@@ -7,7 +7,7 @@ import Signing
 import Time
 
 /// The settings that the connections of one pool share. APNs binds a connection to a team and a key, or to a
-/// certificate (Establishing a token-based connection to APNs).
+/// certificate (Apple, "Establishing a token-based connection to APNs").
 struct PoolPlan: Sendable {
     let host: String
     let port: Int
@@ -61,7 +61,7 @@ extension PoolPlan {
     }
 
     /// Whether this plan needs new connections, because the credential or the proxy's login changed, or a topic is new.
-    /// An open connection rejects new topics (Establishing a token-based connection to APNs).
+    /// An open connection rejects new topics (Apple, "Establishing a token-based connection to APNs").
     func needsOtherConnections(than former: PoolPlan) -> Bool {
         credential != former.credential || proxyAuthorization != former.proxyAuthorization
             || !topics.isSubset(of: former.topics)

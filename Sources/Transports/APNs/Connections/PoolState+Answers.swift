@@ -117,8 +117,8 @@ extension PoolState {
         }
     }
 
-    /// Fails a push. If the reasons of ``appFailuresMax`` failures in a row of one app are `Forbidden` or unknown, the
-    /// app and not the single push is the cause. Then this push and all waiting pushes of the app are stopped.
+    /// Fails a push. If the reason is `Forbidden` or unknown, the cause may be the app and not the single push. If the
+    /// app has at least ``appFailuresMax`` such failures in a row, this push and the app's waiting pushes are stopped.
     private mutating func fail(_ tag: Int, _ answer: APNsAnswer) {
         guard let topic = requests[tag]?.push.kind.topic else { return }
         let isOfApp = answer.reason == "Forbidden" || !Treatment.isKnown(answer.reason)
@@ -144,8 +144,8 @@ extension PoolState {
 
     /// Whether the push got this answer although a connection was already replaced for the same cause.
     ///
-    /// The connection `id` must have been opened after the replacement. The push must have been retried, or taken
-    /// before the replacement. If no connection was replaced for this cause, any earlier retry of the push counts.
+    /// True if the connection `id` was opened after the replacement, and the push was retried at once or was taken
+    /// before the replacement. If no connection was replaced for this cause: true if the push was retried at once.
     private func wasReplaced(for cause: ReplacementCause, before id: Int, _ request: Request) -> Bool {
         guard let replacedAt = replacedAt[cause] else { return request.wasRetriedOnce }
         return connections.contains { $0.id == id && $0.begun >= replacedAt }

@@ -37,7 +37,7 @@ extension PoolState {
     }
 
     /// Called when a connection has ended or could not be opened. Its requests are handled by
-    /// ``received(_:from:hasRead:isOver:at:)``, which may be called before or after.
+    /// ``received(_:from:hasRead:isOver:at:)``, which may be called before or after this method.
     ///
     /// - Parameter reason: Nil if the socket gave no reason.
     mutating func ended(_ id: Int, _ reason: String?, at moment: Moment) {

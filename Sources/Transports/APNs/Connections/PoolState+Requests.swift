@@ -133,8 +133,8 @@ extension PoolState {
             until: moment.wall.advanced(by: delay), mayRepeat: request.mayRepeat, receipt: answer?.receipt)
     }
 
-    /// Gives the waiting pushes back to the stage: removes them, and defers those that were not deferred before. The
-    /// stage passes them again, and the pool that now serves their app sends them.
+    /// Gives the waiting pushes back to the stage: removes them, and defers those that were not deferred yet. The stage
+    /// passes them again, and the pool that now serves their app sends them.
     mutating func handBack() {
         while let tag = waiting.popFirst() {
             guard let request = requests[tag] else { continue }

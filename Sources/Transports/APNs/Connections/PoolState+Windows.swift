@@ -20,8 +20,9 @@ extension PoolState {
     }
 
     /// Adds pushes. Each push gets one answer. If this answer says that the push is still in flight, the final answer
-    /// follows. The final answer does not follow if the pool is closed, if the pool gives the push back to the stage
-    /// (``handBack()``), or if the stage passes the push again: then the batch of the later call gets the answer.
+    /// follows. There is no final answer if the pool is closed first, or gives the push back to the stage
+    /// (``handBack()``). If the stage passes the push again while it is in flight, the batch of the later call gets the
+    /// final answer.
     ///
     /// - Parameter windowLength: How long the window is. If the server is unresponsive or cannot be reached, the
     ///   window is empty instead.
@@ -38,8 +39,8 @@ extension PoolState {
         wait(for: batch, windowLength)
     }
 
-    /// Answers pushes that this pool got before. A push that the pool no longer has is deferred. When the stage passes
-    /// this push again, another pool sends it.
+    /// Answers pushes of a retired pool that the stage passes again. If a push has left the pool in the meantime, the
+    /// pool defers the push. The next time that the stage passes the push, another pool sends it.
     mutating func join(
         _ ids: [Delivery.ID], _ answered: @escaping Answered, windowLength: Duration, at moment: Moment
     ) {

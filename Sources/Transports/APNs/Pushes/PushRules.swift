@@ -58,7 +58,7 @@ enum PushRules {
             throw UnsendablePush("an alert push with only content-available in aps: send it as background")
         }
         guard kind.priority == "10", payload.count == 1 else { return }
-        throw UnsendablePush("a push with only content-available and apns-priority 10: it must be 5")
+        throw UnsendablePush("a push with only content-available must have apns-priority 5, not 10")
     }
 
     // Generating a remote notification: 5 KB for VoIP, else 4 KB.

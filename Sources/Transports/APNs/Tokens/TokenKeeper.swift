@@ -3,12 +3,12 @@ import Time
 /// Decides when the token of a key is replaced.
 ///
 /// APNs rejects a token that is older than an hour, and tokens that are replaced more often than every 20 minutes
-/// (Establishing a token-based connection to APNs). A token that is made after a restart may count too, so the token is
-/// kept over restarts.
+/// (Establishing a token-based connection to APNs). A new token after a restart may count as a replacement too, so the
+/// token is kept over restarts.
 struct TokenKeeper {
     /// APNs rejects an older token.
     static let ageMax = Duration.seconds(60 * 60)
-    /// APNs rejects a new token if the token before it was younger when it was replaced.
+    /// The age that a token must have reached when it is replaced. Otherwise APNs rejects the new token.
     static let replacedAgeMin = Duration.seconds(20 * 60)
     /// The limits of the age at which a token is replaced, whatever the settings and the jitter are. They do not apply
     /// while replacement is paused, or to a token that APNs called expired.

@@ -27,8 +27,9 @@ struct ChangeToken: Hashable, Sendable {
     var text: String { "\(log)-\(push)-\(mark)" }
 }
 
-/// The notifications since a change token. First come those with newer pushes, in the order of the pushes. Then come
-/// those with older pushes that were read or came late since, in the order of their marks.
+/// The notifications since a change token. First come the notifications whose pushes are newer than the token, in the
+/// order of the pushes. Then come the older notifications that got a mark after the token, because they were read or
+/// came late. They are in the order of their marks.
 struct InboxPage: ~Copyable {
     private let tables: InboxTables
     private let account: Int64

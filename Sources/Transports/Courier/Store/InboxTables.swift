@@ -40,7 +40,7 @@ struct InboxTables {
 
     // MARK: Notifications
 
-    /// Whether the push is not newer than the newest push that was removed from the inbox.
+    /// Whether this push, or a newer push, was removed from the inbox.
     func wasRemoved(push: Int64, from account: Int64) throws -> Bool {
         push <= (try value("SELECT floor FROM accounts WHERE id = ?", [account]) ?? 0)
     }

@@ -68,8 +68,8 @@ final class HTTPSession: Sendable {
 
     deinit { inbox.close() }
 
-    /// Sends a request. Returns when the answer is complete. If the timeout passes or the connection ends after the
-    /// head of the answer has come, returns the part of the answer that has come.
+    /// Sends a request. Returns when the answer is complete. Once the head of the answer has come, a timeout or the end
+    /// of the connection is no error: the method returns the part of the answer that has come.
     func post(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         let id = requests.wrappingAdd(1, ordering: .relaxed).newValue
         let result = await withTaskCancellationHandler {

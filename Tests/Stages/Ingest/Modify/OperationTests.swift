@@ -8,8 +8,9 @@ struct OperationTests {
     /// Whether the record exists, and if it does, which change tag and record type the operation names.
     enum Situation: CaseIterable { case noRecord, rightTag, wrongTag, noTag, otherType }
 
-    /// For each type, the outcome of the operation in each situation, in the order of ``Situation``. An outcome is the
-    /// change of the event, `none` without an event, or the code of the refusal and its path below the record.
+    /// For each type, the outcome of the operation in each situation, in the order of ``Situation``. For an accepted
+    /// operation, the outcome is the event's member `change`, or `none` if there is no event. For a refused operation,
+    /// it is the code of the refusal and its path below the record.
     static let table: [(type: String, outcomes: [String])] = [
         ("create", ["create", exists, exists, exists, exists]),
         ("update", [missing, "update", conflict, conflict, otherType]),

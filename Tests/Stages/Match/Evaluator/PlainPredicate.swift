@@ -150,8 +150,8 @@ private enum PlainValue: Equatable {
 // MARK: - Comparing
 
 extension Clause {
-    /// Whether the clause is true before its negation. Nil if the field is missing or cannot be compared with the
-    /// values; a search for words is then false.
+    /// Whether the clause without its negation is true. If the field is missing or cannot be compared with the values,
+    /// a search for words is false, and other clauses are nil.
     fileprivate func outcome(_ field: PlainField) -> Bool? {
         switch comparator {
         case .equals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .isIn, .beginsWith:
@@ -183,8 +183,8 @@ extension Clause {
         }
     }
 
-    /// Whether an element passes the test. Elements that cannot be compared are ignored. False for an empty list, and
-    /// nil for another list without an element that can be compared.
+    /// Whether an element passes the test. Elements that cannot be compared are ignored. Nil if the list has elements,
+    /// but all are ignored; false for an empty list.
     private func some(_ list: [PlainValue], _ test: (PlainValue) -> Bool?) -> Bool? {
         let outcomes = list.compactMap(test)
         return outcomes.isEmpty && !list.isEmpty ? nil : outcomes.contains(true)
