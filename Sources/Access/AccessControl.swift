@@ -41,6 +41,16 @@ package final class AccessControl: Sendable {
         }
     }
 
+    /// Whether a request names a key of this gateway in its query or its headers. If not, ``authenticate(_:at:)`` refuses
+    /// the request, whatever its body is. Always true in open mode.
+    package func namesKey(_ request: AccessRequest) -> Bool {
+        switch monitor.currentReading() {
+        case .open: true
+        case .keys(let keys): Authenticator(keys: keys).namesKey(request)
+        case .failed: false
+        }
+    }
+
     /// Exchanges an assertion of the operator's sign-in service for a web authentication token.
     ///
     /// - Parameters:

@@ -2,13 +2,14 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// A request that has arrived with its whole body.
+/// A request that has arrived with its whole body, or whose body the responder does not need.
 package struct WebRequest: Sendable {
     package let head: HTTPRequest
     /// The path as the client sent it, still percent-encoded.
     package let path: String
     /// The query as the client sent it, without the question mark. Nil if the target has no query.
     package let query: String?
+    /// Empty if ``WebServerOptions/needsBody`` is false for the request.
     package let body: [UInt8]
     /// The ID that the server gave the request; nil if requests get no ID.
     package let id: String?

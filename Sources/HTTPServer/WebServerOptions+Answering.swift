@@ -3,17 +3,18 @@ import HummingbirdCore
 import NIOCore
 
 extension WebServerOptions {
-    /// Reads whole requests, and refuses a request whose target or body is too long.
+    /// Reads whole requests. Refuses a request whose target or body is too long, or whose body does not fit beside the
+    /// bodies that the server holds already.
     func answering(with responder: @escaping WebServer.Responder) -> HTTPChannelHandler.Responder {
-        { request, writer, channel in
-            let answer: WebResponse
+        let bodies = HeldBodies(limits)
+        return { request, writer, channel in
+            var answer: WebResponse
             do throws(ReadFailure) {
-                let body = try await body(of: request)
-                let id = requestIDs.flatMap { request.headers[$0.header] }
-                answer = await responder(WebRequest(request, body: body, id: id, channel))
+                answer = try await self.answer(to: request, channel, bodies, responder)
             } catch {
                 guard case .refused(let refusal) = error else { throw error }
                 answer = refuse(refusal, request.headers)
+                if let seconds = refusal.retryAfterSeconds { answer.headers[.retryAfter] = "\(seconds)" }
             }
             try await writer.write(response: answer.head, body: ResponseBody(byteBuffer: answer.body))
         }
@@ -24,15 +25,41 @@ extension WebServerOptions {
         case clientIsGone
     }
 
-    private func body(of request: Request) async throws(ReadFailure) -> [UInt8] {
+    private func answer(
+        to request: Request, _ channel: any Channel, _ bodies: HeldBodies, _ responder: WebServer.Responder
+    ) async throws(ReadFailure) -> WebResponse {
+        var reservation = bodies.reservation(for: channel.remoteAddress)
+        defer { reservation.end() }
+        let body = try await body(of: request, &reservation)
+        let id = requestIDs.flatMap { request.headers[$0.header] }
+        return await responder(WebRequest(request, body: body, id: id, channel))
+    }
+
+    private func body(
+        of request: Request, _ reservation: inout BodyReservation
+    ) async throws(ReadFailure) -> [UInt8] {
         guard (request.head.path ?? "").utf8.count <= limits.targetBytesMax else { throw .refused(.targetTooLong) }
-        let bytesMax = bodyBytesMax(toPath: request.uri.path)
+        let pathBytesMax = bodyBytesMax(request.uri.path)
+        let bytesMax = pathBytesMax ?? limits.bodyBytesMax
         let length = request.headers[.contentLength].flatMap { Int($0) } ?? 0
         guard length <= bytesMax else { throw .refused(.bodyTooLong) }
+        guard needsBody(WebRequestHead(request)) else { return [] }
+        if pathBytesMax != nil, !reservation.claim(request.uri.path) { throw .refused(.pathInUse) }
+        guard reservation.hasRoom(for: length) else { throw .refused(.tooManyBodies) }
+        return try await Self.bytes(of: request.body, atMost: bytesMax, &reservation)
+    }
+
+    private static func bytes(
+        of body: RequestBody, atMost bytesMax: Int, _ reservation: inout BodyReservation
+    ) async throws(ReadFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
         do {
-            return Array(try await request.body.collect(upTo: bytesMax).readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw .refused(.bodyTooLong)
-        } catch { throw .clientIsGone }
+            for try await part in body {
+                guard part.readableBytes <= bytesMax - bytes.count else { throw ReadFailure.refused(.bodyTooLong) }
+                guard reservation.add(part.readableBytes) else { throw ReadFailure.refused(.tooManyBodies) }
+                bytes.append(contentsOf: part.readableBytesView)
+            }
+        } catch let failure as ReadFailure { throw failure } catch { throw .clientIsGone }
+        return bytes
     }
 }

@@ -7,8 +7,11 @@ package struct WebServerOptions: Sendable {
     package var port: Int
     package var limits = WebServerLimits()
     /// Returns the maximum number of bytes in the body of a request to this path; nil means `limits.bodyBytesMax`. Must
-    /// not block.
+    /// not block. A path with a maximum of its own takes one request at a time; a second request is refused.
     package var bodyBytesMax: @Sendable (_ path: String) -> Int? = { _ in nil }
+    /// Whether the answer to a request depends on its body. If not, the request is answered at once, and the responder
+    /// gets no body. Must not block.
+    package var needsBody: @Sendable (WebRequestHead) -> Bool = { _ in true }
     /// Nil for HTTP/1.1 without encryption.
     package var certificate: ServerCertificate?
     package var eventLoopThreads = 1
@@ -17,8 +20,8 @@ package struct WebServerOptions: Sendable {
     /// Called on an event loop once for each request whose head was read, when the answer or the connection ends. Must
     /// not block.
     package var logRequest: (@Sendable (AccessLogEntry) -> Void)?
-    /// Makes the answer to a request that the server refuses by itself. Receives the headers of the request for
-    /// `bodyTooLong` and `targetTooLong`, and no headers for `malformed` and `headTooLong`.
+    /// Makes the answer to a request that the server refuses by itself. Receives no headers for `malformed` and
+    /// `headTooLong`, and the headers of the request for all other refusals. The server adds `Retry-After`.
     package var refuse: @Sendable (WebServerRefusal, HTTPFields) -> WebResponse = { refusal, _ in
         WebResponse(status: refusal.status)
     }
@@ -49,6 +52,13 @@ package struct WebServerLimits: Sendable {
     package var headBytesMax = 80 << 10
     /// Bytes of a body; a longer one is answered 413.
     package var bodyBytesMax = 1 << 20
+    /// Bytes of the bodies that the server holds at once: of requests that are arriving, and of requests that wait for
+    /// their answer. A request whose body does not fit is answered 503. Must be at least four times the length of the
+    /// longest body if ``limitsEachClient`` is true.
+    package var heldBodyBytesMax = 64 << 20
+    /// Whether one client may hold at most a quarter of ``heldBodyBytesMax``. A client is an IPv4 address or an IPv6
+    /// network (/64). Must be false if all clients connect through a proxy.
+    package var limitsEachClient = true
     /// The time in which a whole request must arrive. It starts with the HTTP/1 connection or the HTTP/2 stream. For a
     /// later request of an HTTP/1 connection, it starts when the previous answer is written. After this time, the
     /// connection or the stream is closed.
@@ -63,13 +73,20 @@ package struct WebServerLimits: Sendable {
     /// once, the client could lose the answer.
     package var drainWait = Duration.seconds(2)
 
+    var heldBodyBytesPerClientMax: Int { heldBodyBytesMax / 4 }
+
     package init() {}
 }
 
 /// Why the server refuses a request by itself.
 package enum WebServerRefusal: Sendable, Hashable {
+    /// The request breaks the rules of HTTP, or has a `Transfer-Encoding` other than `chunked`.
     case malformed
     case bodyTooLong
+    /// The body does not fit beside the bodies of all requests, or of the client's requests, that the server holds.
+    case tooManyBodies
+    /// The path has a maximum of its own in ``WebServerOptions/bodyBytesMax``, and another request uses it.
+    case pathInUse
     case targetTooLong
     case headTooLong
 
@@ -77,10 +94,14 @@ package enum WebServerRefusal: Sendable, Hashable {
         switch self {
         case .malformed: .badRequest
         case .bodyTooLong: .contentTooLarge
+        case .tooManyBodies, .pathInUse: .serviceUnavailable
         case .targetTooLong: .uriTooLong
         case .headTooLong: .requestHeaderFieldsTooLarge
         }
     }
+
+    /// When the client may repeat the request, in seconds; nil if the same request would fail again.
+    package var retryAfterSeconds: Int? { status == .serviceUnavailable ? 1 : nil }
 }
 
 /// A request in the access log, without its query, headers and body.

@@ -9,7 +9,7 @@ final class WebService: Sendable {
     let settings: GatewaySettings
     let store: RecordStore
     let writes: PendingWrites<AppliedRequest>
-    private let access: AccessControl
+    let access: AccessControl
     private let barrier: ReadBarrier
     private let reads: ReadThreads
     let ids = IDSource()

@@ -64,6 +64,25 @@ import Time
         #expect(AccessControl(keyFile: nil).isOpen)
     }
 
+    @Test func `a request names a key with a known API token or the ID of a known key, without a look at its body`()
+        throws
+    {
+        let access = AccessControl(keyFile: file)
+        #expect(access.namesKey(Gate.request()), "in open mode, a request needs no key")
+        let web = try create("web")
+        let server = try create("server", .server(PrivateKey().publicKey, user: "_server"))
+        let headers = [Field.date: "2026-11-20T09:30:00Z", Field.signature: "AAAA"]
+        #expect(access.namesKey(Gate.request(Gate.path(), "ckAPIToken=\(web.token)&ckWebAuthToken=wrong")))
+        #expect(access.namesKey(Gate.request(headers: headers.merging([Field.keyID: server.key.id]) { $1 })))
+        #expect(!access.namesKey(Gate.request(headers: headers.merging([Field.keyID: "unknown"]) { $1 })))
+        #expect(!access.namesKey(Gate.request(headers: headers)), "the signature is incomplete")
+        for query in ["", "ckWebAuthToken=_alice", "ckAPIToken=wrong", "ckAPIToken=\(web.token)&ckAPIToken=again"] {
+            #expect(!access.namesKey(Gate.request(Gate.path(), query)), "\(query)")
+        }
+        try FileManager.default.removeItem(atPath: file.path)
+        #expect(!access.namesKey(Gate.request(Gate.path(), "ckAPIToken=\(web.token)")))
+    }
+
     @Test func `while the key file cannot be used, every request is refused and the operator is told once`() throws {
         let web = try create("web")
         let told = Mutex<[AccessKeyError]>([])

@@ -18,7 +18,8 @@ struct WebClientsTests {
 
     @Test(.full, .enabled(if: Venv.isInstalled, Venv.missing))
     func `pyicloud's CloudKit client works unchanged`() async throws {
-        try await withGateway { address in
+        // The script puts a proxy with TLS in front of the gateway.
+        try await withGateway(", behindTLS: true") { address in
             let result = try await Program.run(
                 Venv.folder + "/bin/python", [Self.scripts + "/web_clients.py", address])
             #expect(result.status == 0, "\(result.output)\(result.errors)")

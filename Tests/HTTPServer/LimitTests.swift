@@ -18,6 +18,11 @@ import Testing
         ("GET / HTTP/1.1\r\nhost x\r\n\r\n", "400 malformed"),
         ("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nnone\r\n", "400 malformed"),
         ("GET / HT", "400 malformed"),
+        ("GET / HTTP/1.1\r\n\r\n", "400 malformed"),
+        ("GET / HTTP/1.1\r\nhost: x\r\nhost: x\r\n\r\n", "400 malformed"),
+        ("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400 malformed"),
+        ("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\n\r\n", "400 malformed"),
+        ("POST / HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", "400 malformed"),
     ])
     func `a request that is too long or malformed is refused`(request: String, answer: String) async throws {
         let rig = try await ServerRig(Self.restrict)
@@ -27,6 +32,16 @@ import Testing
         let text = await client.rest()
         #expect(text.hasPrefix("HTTP/1.1 \(answer.prefix(3)) ") && text.hasSuffix(answer), "\(text)")
         #expect(rig.requests.withLock { $0.isEmpty })
+        try await rig.stop()
+    }
+
+    /// RFC 9112, sections 3.2 and 9.3.2.
+    @Test func `a request without Host is refused after the answer to the request before it`() async throws {
+        let rig = try await ServerRig()
+        let client = try rig.connect()
+        client.send("GET /first HTTP/1.1\r\nhost: x\r\n\r\nGET /second HTTP/1.1\r\n\r\n")
+        #expect(RawClient.statuses(in: await client.rest()) == [200, 400])
+        #expect(rig.requests.withLock { $0.map(\.path) } == ["/first"])
         try await rig.stop()
     }
 

@@ -20,6 +20,38 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `the chunks of a body come in their order, and before the next request`() async throws {
+        let rig = try await ServerRig()
+        let client = try rig.connect()
+        let body = String(repeating: "0123456789", count: 500)
+        let chunks = body.map { "1\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
+        client.send("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: Chunked\r\n\r\n" + chunks)
+        client.get("/next")
+        #expect(await client.statuses(2) == [200, 200])
+        #expect(rig.requests.withLock { $0.map(\.body) } == [Array(body.utf8), []])
+        try await rig.stop()
+    }
+
+    @Test func `a request whose body does not matter is answered by its head`() async throws {
+        let rig = try await ServerRig {
+            $0.needsBody = { $0.path == "/a" && $0.query == "b" && $0.header("x-key") == ["1"] }
+        }
+        let expecting = "host: x\r\nexpect: 100-continue\r\ncontent-length: 5\r\n"
+        for start in ["POST /a HTTP/1.1\r\nx-key: 1\r\n", "POST /a?b HTTP/1.1\r\nx-key: 2\r\n"] {
+            let client = try rig.connect()
+            client.send("\(start)\(expecting)\r\n")
+            let answer = await client.answers(1)
+            #expect(RawClient.statuses(in: answer) == [200] && answer.lowercased().contains("connection: close\r\n"))
+        }
+        let client = try rig.connect()
+        client.send("POST /a?b HTTP/1.1\r\nX-Key: 1\r\n\(expecting)\r\n")
+        #expect(await client.statuses(1) == [100])
+        client.send("hello")
+        #expect(await client.answers(1).hasSuffix("hello"))
+        #expect(rig.requests.withLock { $0.map(\.body) } == [[], [], Array("hello".utf8)])
+        try await rig.stop()
+    }
+
     /// RFC 9112, section 9.3.2: Pipelining.
     @Test func `requests that come together are answered in their order`() async throws {
         let rig = try await ServerRig()

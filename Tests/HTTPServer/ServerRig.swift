@@ -40,7 +40,8 @@ final class ServerRig: Sendable {
         }
     }
 
-    func connect() throws -> RawClient { try RawClient(port: server.port) }
+    /// - Parameter source: The address of this machine that the connection comes from; nil for the system's choice.
+    func connect(from source: String? = nil) throws -> RawClient { try RawClient(port: server.port, from: source) }
 
     func stop() async throws { try await server.stop(within: .seconds(30)) }
 

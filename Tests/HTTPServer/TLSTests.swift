@@ -48,9 +48,11 @@ struct TLSTests {
         let rig = try await rig { options in
             options.limits.bodyBytesMax = 100
             options.limits.targetBytesMax = 100
+            (options.limits.heldBodyBytesMax, options.limits.limitsEachClient) = (90, false)
         }
         let long = String(repeating: "x", count: 101)
         #expect(try await curl(rig, "/", "--http2", "--data", long) == " 2 413")
+        #expect(try await curl(rig, "/", "--http2", "--data", String(long.prefix(91))) == " 2 503")
         #expect(try await curl(rig, "/" + long, "--http2") == " 2 414")
         try await rig.stop()
     }

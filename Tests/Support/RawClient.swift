@@ -5,20 +5,30 @@ import Glibc
 package final class RawClient: Sendable {
     private let descriptor: CInt
 
-    package init(port: Int?) throws {
+    /// - Parameter source: The address of this machine that the connection comes from, such as 127.0.0.2; nil for the
+    ///   system's choice.
+    package init(port: Int?, from source: String? = nil) throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var size: CInt = 4096
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         // Reading ends after 30 seconds without input, so that a test cannot wait forever.
         var wait = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        if let source { try Self.use(source, port: 0) { bind(descriptor, $0, $1) } }
+        try Self.use("127.0.0.1", port: port ?? 0) { connect(descriptor, $0, $1) }
+    }
+
+    /// Throws the system's error if `call` does not return 0.
+    private static func use(
+        _ host: String, port: Int, _ call: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) throws {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port ?? 0).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr(host)
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                call($0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
         guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .ENOTCONN) }

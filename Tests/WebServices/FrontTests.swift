@@ -133,6 +133,22 @@ struct FrontTests {
         }
     }
 
+    @Test(arguments: [
+        (true, "https", "https://"), (true, "javascript", "http://"), (false, "https", "http://"),
+    ])
+    func `X-Forwarded-Proto counts only behind a proxy, and only if it is http or https`(
+        isBehindTLS: Bool, value: String, scheme: String
+    ) async throws {
+        try await GatewayRig.with(", behindTLS: \(isBehindTLS)") { rig in
+            let upload = try await rig.send(
+                "POST",
+                "/database/1/\(GatewayRig.container)/development/private/assets/upload?ckWebAuthToken=_alice",
+                Data(#"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#.utf8),
+                headers: ["X-Forwarded-Proto": value])
+            #expect(upload["tokens.0.url"]?.hasPrefix(scheme) == true, "\(upload)")
+        }
+    }
+
     // MARK: The length of bodies
 
     @Test func `only a url that assets upload has returned accepts a body as long as an asset`() async throws {
@@ -141,11 +157,11 @@ struct FrontTests {
                 "private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#)
             let ticket = try #require(upload["tokens.0.url"]?.split(separator: "/").last)
             let limits = [
-                ("/assets/\(ticket)", AssetFolder.bytesMax), ("/assets/\(ticket)0", RequestBody.bytesMax),
-                (Self.lookup, RequestBody.bytesMax),
+                ("/assets/\(ticket)", AssetFolder.bytesMax, 100), ("/assets/\(ticket)0", RequestBody.bytesMax, 403),
+                (Self.lookup, RequestBody.bytesMax, 100),
             ]
-            for (path, bytesMax) in limits {
-                for (length, status) in [(bytesMax, 100), (bytesMax + 1, 413)] {
+            for (path, bytesMax, status) in limits {
+                for (length, status) in [(bytesMax, status), (bytesMax + 1, 413)] {
                     let client = try rig.connectRawClient()
                     client.send("POST \(path) HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n")
                     client.send("content-length: \(length)\r\n\r\n")

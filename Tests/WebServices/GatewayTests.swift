@@ -342,7 +342,7 @@ struct GatewayTests {
         try await GatewayRig.with { rig in
             let target = "/database/1/\(GatewayRig.container)/development/private/users/current?ckWebAuthToken=_alice"
             let cases = [
-                ("Host: 127.0.0.1:7490\r\n", 200), ("Host: localhost\r\n", 200), ("", 200),
+                ("Host: 127.0.0.1:7490\r\n", 200), ("Host: localhost\r\n", 200), ("", 400),
                 ("Host: evil.example\r\n", 403), ("Host: 127.0.0.1.evil.example\r\n", 403),
                 ("Host: localhost\r\nHost: evil.example\r\n", 400),
                 ("Host: localhost\r\nOrigin: http://evil.example\r\n", 403),

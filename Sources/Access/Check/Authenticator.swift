@@ -26,6 +26,15 @@ struct Authenticator {
         return app.caller(try session(text, app, path, at: now), path, keys.secret, at: now)
     }
 
+    /// Whether the query has the API token of a key, or a signature has the ID of a key. If not, ``caller(of:at:)``
+    /// throws an error that does not depend on the body.
+    func namesKey(_ request: AccessRequest) -> Bool {
+        do throws(AccessError) {
+            if let signature = try RequestSignature(request) { return keys.key(signature.keyID) != nil }
+            return try CredentialQuery(request.rawQuery).apiToken.flatMap { keys.key(ofToken: $0) } != nil
+        } catch { return false }
+    }
+
     /// The app that the API token identifies.
     func app(_ query: CredentialQuery, _ path: WebServicesPath) throws(AccessError) -> App {
         guard let text = query.apiToken else {

@@ -14,6 +14,8 @@ enum CourierLimits {
     static let headBytesMax = 80 << 10
     /// Bytes of a request's body; a longer one is answered 413.
     static let bodyBytesMax = 64 << 10
+    /// Bytes of the bodies that the courier holds at once; a request whose body does not fit is answered 503.
+    static let heldBodyBytesMax = 16 << 20
     /// The most notifications in one answer, even if a request asks for more.
     static let pageEntriesMax = 400
     /// The most notifications in one answer if a request asks for no number.
@@ -38,7 +40,8 @@ enum CourierLimits {
 
     static var server: WebServerLimits {
         var limits = WebServerLimits()
-        (limits.connectionsMax, limits.bodyBytesMax) = (connectionsMax, bodyBytesMax)
+        limits.connectionsMax = connectionsMax
+        (limits.bodyBytesMax, limits.heldBodyBytesMax) = (bodyBytesMax, heldBodyBytesMax)
         (limits.targetBytesMax, limits.headBytesMax) = (targetBytesMax, headBytesMax)
         (limits.requestWait, limits.responseWait) = (requestWait, responseWait)
         return limits

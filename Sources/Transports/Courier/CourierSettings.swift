@@ -18,13 +18,15 @@ package struct CourierSettings: PluginSettings {
     package let origins: AllowedOrigins
     /// Nil if the courier serves plain HTTP.
     let tls: CertificateFiles?
+    /// Whether clients connect to a proxy, which encrypts.
+    let isBehindTLS: Bool
 
     package static let fileKeys: Set<String> = [CertificateFiles.certificateSetting]
 
     package init(from settings: inout SettingsReader) throws(SettingsError) {
         address = try ListenAddress(&settings, default: "127.0.0.1:7480")
         tls = try CertificateFiles(&settings)
-        try CertificateFiles.check(tls, address, of: "the courier", &settings)
+        isBehindTLS = try CertificateFiles.check(tls, address, of: "the courier", &settings)
         store = try settings.optionalPath("store")
         keep = try settings.duration(
             "keep", default: .seconds(30 * 86_400), in: .seconds(60)...(.seconds(3650 * 86_400)))
@@ -47,6 +49,6 @@ package struct CourierSettings: PluginSettings {
     func matchesExceptCertificateFiles(_ other: CourierSettings) -> Bool {
         (address, store, keep, keepPerUser, pollTimeout)
             == (other.address, other.store, other.keep, other.keepPerUser, other.pollTimeout)
-            && origins == other.origins && (tls == nil) == (other.tls == nil)
+            && (origins, isBehindTLS, tls == nil) == (other.origins, other.isBehindTLS, other.tls == nil)
     }
 }

@@ -96,6 +96,7 @@ package final class CourierTransport: Transport {
         let service = Service(storeQueue: storeQueue, pollTimeout: settings.pollTimeout, origins: settings.origins)
         var options = WebServerOptions(settings.address)
         (options.limits, options.certificate) = (CourierLimits.server, certificate)
+        options.limits.limitsEachClient = !settings.isBehindTLS
         options.refuse = { refusal, headers in
             var answer = WebResponse.refusal(refusal)
             service.complete(&answer, to: headers)

@@ -87,9 +87,11 @@ extension WebService {
         return { [tickets] checksum in root + tickets.downloadTicket(for: checksum, at: request.now) }
     }
 
-    /// The address that the client used for the gateway.
+    /// The address that the client used for the gateway. Behind a proxy, the scheme is the one in `X-Forwarded-Proto`.
     func address(of request: ServiceRequest) -> String {
-        let scheme = request.header("x-forwarded-proto").first ?? scheme
+        let forwarded = request.header("x-forwarded-proto").first?.lowercased() ?? ""
+        let isBelieved = settings.isBehindTLS && ["http", "https"].contains(forwarded)
+        let scheme = isBelieved ? forwarded : scheme
         return "\(scheme)://\(request.header("host").first ?? "127.0.0.1")"
     }
 }

@@ -13,6 +13,9 @@ extension WebService {
     ) -> WebServerOptions {
         var options = WebServerOptions(settings.address)
         options.limits.bodyBytesMax = RequestBody.bytesMax
+        options.limits.heldBodyBytesMax = Self.heldBodyBytesMax
+        options.limits.limitsEachClient = !settings.isBehindTLS
+        options.needsBody = { [self] in needsBody($0) }
         options.bodyBytesMax = { [tickets] path in
             tickets.allowsUpload(to: path, at: .wall()) ? AssetFolder.bytesMax : nil
         }
@@ -59,8 +62,8 @@ extension WebService {
 
     /// The answer to a request that the server refuses by itself.
     private static func refusal(_ refusal: WebServerRefusal, uuid: String) -> WebResponse {
-        let code = refusal == .bodyTooLong ? ServerErrorCode.quotaExceeded : .badRequest
-        return WebResponse(ServiceError(code, refusal.reason).answer(uuid: uuid), status: refusal.status)
+        let error = ServiceError(refusal.code, refusal.reason, retryAfter: refusal.retryAfterSeconds)
+        return WebResponse(error.answer(uuid: uuid), status: refusal.status)
     }
 
     private static let requestIDName = "X-Apple-Request-UUID"
@@ -102,11 +105,24 @@ extension WebResponse {
 }
 
 extension WebServerRefusal {
+    fileprivate var code: ServerErrorCode {
+        switch self {
+        case .malformed, .targetTooLong, .headTooLong: .badRequest
+        case .bodyTooLong: .quotaExceeded
+        case .tooManyBodies, .pathInUse: .tryAgainLater
+        }
+    }
+
     fileprivate var reason: String {
         switch self {
-        case .malformed: "the request is not HTTP"
+        case .malformed:
+            "the request is not valid HTTP; it needs one Host header, and its only Transfer-Encoding may be chunked"
         case .bodyTooLong:
             "the body is longer than \(RequestBody.bytesMax) bytes, or the asset longer than \(AssetFolder.bytesMax)"
+        case .tooManyBodies:
+            "the gateway has no room for the body beside the bodies that it holds already; send the request again"
+        case .pathInUse:
+            "another request sends a file to this address; wait until it ends, or get a new address by assets/upload"
         case .targetTooLong: "the path with its query is too long"
         case .headTooLong: "the headers are too long"
         }

@@ -1,0 +1,19 @@
+import Access
+import HTTPServer
+
+/// Which bodies the gateway reads.
+extension WebService {
+    /// Bytes of the request bodies that the gateway holds at once. One client may hold a quarter, so one asset of the
+    /// maximum length fits.
+    static let heldBodyBytesMax = 256 << 20
+
+    /// Whether the answer to a request depends on its body. A request without the ticket of an upload and without a key
+    /// of this gateway is refused, or gets the same answer for every body.
+    func needsBody(_ head: WebRequestHead) -> Bool {
+        if head.path.hasPrefix(Self.assetPath) { return tickets.allowsUpload(to: head.path, at: .wall()) }
+        // The answer to a sign-in names the first mistake in the body before it says that the API token is wrong.
+        if head.path.hasPrefix("/auth/") { return true }
+        return access.namesKey(
+            AccessRequest(path: head.path, rawQuery: head.query, address: "", header: head.header))
+    }
+}

@@ -1,0 +1,102 @@
+import Access
+import Foundation
+import TestSupport
+import Testing
+
+@testable import WebServices
+
+/// Tests which bodies the gateway reads, and how many bytes of bodies it holds at once.
+@Suite("The bodies that the gateway reads", .serialized, .timeLimit(.minutes(3)))
+struct BodyTests {
+    private static let lookup = "/database/1/\(GatewayRig.container)/development/public/records/lookup"
+    private static let signature =
+        "X-Apple-CloudKit-Request-KeyID: none\r\nX-Apple-CloudKit-Request-SignatureV1: AAAA\r\n"
+        + "X-Apple-CloudKit-Request-ISO8601Date: 2026-11-20T09:30:00Z\r\n"
+
+    @Test func `a request that names no key is refused before its body is sent`() async throws {
+        let folder = try Folder()
+        let file = AccessKeyFile(path: folder.file("keys.json"))
+        let token = try Self.makeToken(in: file)
+        try await GatewayRig.with(", keys: \(file.path)") { rig in
+            func client(_ target: String, _ headers: String) throws -> RawClient {
+                let client = try rig.connectRawClient()
+                client.send("POST \(target) HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n\(headers)")
+                client.send("content-length: \(RequestBody.bytesMax)\r\n\r\n")
+                return client
+            }
+            for (target, headers, status, text) in [
+                (Self.lookup, "", 401, "ckAPIToken: the request has neither an API token in its query nor a signature"),
+                (Self.lookup + "?ckAPIToken=wrong", "", 401, "ckAPIToken: it is not a token of this gateway"),
+                (Self.lookup, Self.signature, 401, "X-Apple-CloudKit-Request-KeyID: there is no server-to-server key"),
+                ("/nowhere", "", 404, "could not find handler for endpoint"),
+                ("/assets/none", "", 403, "this service did not issue the address"),
+            ] {
+                let client = try client(target, headers)
+                let begun = await client.answers(1)
+                client.endInput()
+                let answer = begun + (await client.rest())
+                #expect(RawClient.statuses(in: answer) == [status] && answer.contains(text), "\(answer)")
+            }
+            #expect(await (try client(Self.lookup + "?ckAPIToken=\(token)", "")).statuses(1) == [100])
+        }
+    }
+
+    private static func makeToken(in file: AccessKeyFile) throws -> String {
+        let draft = KeyDraft(
+            name: "web", scope: KeyScope(container: GatewayRig.container), kind: .api(signInURL: nil))
+        let made = try file.edit(orBeginningWith: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
+            try keys.create(draft, at: .wall(), SystemRandom.bytes)
+        }
+        return try #require(made.token)
+    }
+
+    @Test func `the bodies of one client take at most a quarter of the room, and a further body is refused`()
+        async throws
+    {
+        try await GatewayRig.with { rig in
+            let byteCount = RequestBody.bytesMax - 1
+            let clientCount = WebService.heldBodyBytesMax / 4 / byteCount + 1
+            let clients = try (0..<clientCount).map { _ in try rig.connectRawClient() }
+            let request =
+                "POST \(Self.lookup)?ckWebAuthToken=_alice HTTP/1.1\r\nhost: localhost\r\n"
+                + "content-length: \(RequestBody.bytesMax)\r\n\r\n\(String(repeating: " ", count: byteCount))"
+            for client in clients { _ = await onThread { client.send(request) } }
+            let answers = await withTaskGroup(of: String.self) { group in
+                for client in clients { group.addTask { await client.rest() } }
+                var answers = [await group.next() ?? ""]
+                // The clients that were not refused end their requests without the last byte.
+                for client in clients { client.endInput() }
+                for await answer in group { answers.append(answer) }
+                return answers.filter { !$0.isEmpty }
+            }
+            #expect((1..<clientCount).contains(answers.count))
+            for answer in answers {
+                #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.lowercased().contains("retry-after: 1\r\n"))
+                #expect(answer.contains(#""serverErrorCode":"TRY_AGAIN_LATER""#), "\(answer)")
+                #expect(answer.contains(#""retryAfter":1"#) && answer.contains("no room for the body"), "\(answer)")
+            }
+            #expect(try await rig.modify("create", "n1").status == 200)
+        }
+    }
+
+    @Test func `the address of an upload takes one file at a time`() async throws {
+        try await GatewayRig.with { rig in
+            let upload = try await rig.post(
+                "private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#)
+            let ticket = try #require(upload["tokens.0.url"]?.split(separator: "/").last)
+            let client = try rig.connectRawClient()
+            client.send("POST /assets/\(ticket) HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n")
+            client.send("content-length: 7\r\n\r\n")
+            #expect(await client.statuses(1) == [100])
+            var second = try await rig.send("POST", "/assets/\(ticket)", Data("picture".utf8))
+            while second.status == 200 {
+                second = try await rig.send("POST", "/assets/\(ticket)", Data("picture".utf8))
+            }
+            #expect(second.status == 503 && second["serverErrorCode"] == "TRY_AGAIN_LATER", "\(second)")
+            #expect(second["reason"]?.hasPrefix("another request sends a file to this address") == true)
+            client.send("picture")
+            #expect(await client.statuses(1) == [200])
+            #expect(try await rig.send("POST", "/assets/\(ticket)", Data("picture".utf8)).status == 200)
+        }
+    }
+}
