@@ -33,14 +33,15 @@ extension Clause {
         guard let type = field["type"] else { return .all }
         let (isBytes, isText) = (type.isTypeOfBytes, type.equals("STRING") || type.equals("STRING_LIST"))
         guard isBytes || isText else { return .all }
-        let (hasBytes, hasText) = (values.contains(where: \.isBytes), values.contains(where: \.isText))
+        let hasBytes = sortedValues?.hasBytes ?? values.contains(where: \.isBytes)
+        let hasText = sortedValues?.hasText ?? values.contains(where: \.isText)
         if !hasBytes, !hasText { return .all }
         if let value = field["value"], value.isArray, value.count == 0 { return .all }
         guard hasBytes, hasText else { return hasBytes == isBytes ? .all : .none }
         // No list has both bytes and strings.
         guard comparator != .listContainsAll else { return .none }
         let allowed = values.filter { isBytes ? !$0.isText : !$0.isBytes }
-        return .some(Clause(subject, comparator, allowed, foldsCase: foldsCase, isNegated: isNegated))
+        return .some(Clause(self, allowed, sortedValues?.allowed(forBytes: isBytes)))
     }
 
     /// The result of the comparison before a negation; nil if the field cannot be compared with the values.
@@ -60,6 +61,7 @@ extension Clause {
 
     private func isAnyValue(_ view: FieldView) -> Bool? {
         guard view.isComparable else { return nil }
+        if let sortedValues { return sortedValues.contains(view, foldsCase) }
         var some = values.isEmpty ? false : nil as Bool?
         for value in values {
             guard let order = view.order(value, foldsCase) else { continue }
@@ -85,7 +87,8 @@ extension Clause {
     }
 
     private func containsAll(_ view: FieldView) -> Bool? {
-        guard case .list = view else { return nil }
+        guard case .list(let list) = view else { return nil }
+        if let sortedValues { return sortedValues.areAll(in: list, foldsCase) }
         var all = true
         for value in values {
             guard let isHeld = contains(value, view) else { return nil }

@@ -20,15 +20,17 @@ package struct Clause: Sendable, Hashable {
 
     package let subject: Subject
     package let comparator: Comparator
-    /// The values that the field is compared with. Only `isIn`, `every(.isIn)`, `listContainsAny`, `listContainsAll`
-    /// and searches for words may have several values. Strings are in lower case if `foldsCase` is true.
-    package let values: [FieldValue]
     /// Whether strings are compared ignoring case. Always false if no value is a string, for `beginsWith`,
     /// `every(.beginsWith)` and `listMemberBeginsWith`, and for searches for words.
     package let foldsCase: Bool
     /// Whether the result of the comparison is negated. Never true for `lessThan`, `lessThanOrEquals`, `greaterThan`
     /// and `greaterThanOrEquals`, because the opposite comparator takes their place.
     package let isNegated: Bool
+    /// The values that the field is compared with. Only `isIn`, `every(.isIn)`, `listContainsAny`, `listContainsAll`
+    /// and searches for words may have several values. Strings are in lower case if `foldsCase` is true.
+    package let values: [FieldValue]
+    /// The values again if there are many; nil if there are few.
+    let sortedValues: SortedValues?
 
     init(_ subject: Subject, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false)
     {
@@ -39,6 +41,14 @@ package struct Clause: Sendable, Hashable {
         self.values = foldsCase ? values.map(\.caseFolded) : values
         self.foldsCase = foldsCase
         self.isNegated = isNegated && opposite == nil
+        sortedValues = comparator.takesList ? SortedValues(self.values) : nil
+    }
+
+    /// A clause with a part of the values of another clause.
+    init(_ clause: Clause, _ values: [FieldValue], _ sortedValues: SortedValues?) {
+        (subject, comparator) = (clause.subject, clause.comparator)
+        (foldsCase, isNegated) = (clause.foldsCase, clause.isNegated)
+        (self.values, self.sortedValues) = (values, sortedValues)
     }
 
     init(field: String, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false) {

@@ -162,7 +162,7 @@ extension FieldView {
     }
 
     @inline(__always)
-    private static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
         let shared = min(left.count, right.count)
         if shared > 0, let one = left.baseAddress, let other = right.baseAddress {
             let order = memcmp(one, other, shared)

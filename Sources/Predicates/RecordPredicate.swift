@@ -72,6 +72,18 @@ package struct RecordPredicate: Sendable, Hashable {
         let view = RecordView(record: record, fields: fields, now: now)
         return !isNever && clauses.allSatisfy { view.holds($0) } && alternatives.allSatisfy { view.holds($0) }
     }
+
+    /// Like ``matches(_:of:now:)``, for records with so many values that one evaluation may take seconds.
+    ///
+    /// - Parameter check: Called before each comparison. An error that it throws ends the evaluation.
+    package func matches(
+        _ fields: JSONValue?, of record: JSONValue?, now: Int64?, check: () throws -> Void
+    ) throws -> Bool {
+        let view = RecordView(record: record, fields: fields, now: now)
+        guard !isNever else { return false }
+        return try clauses.allSatisfy { try view.holds(.clause($0), check: check) }
+            && alternatives.allSatisfy { try view.holds($0, check: check) }
+    }
 }
 
 /// The limits of a predicate. A predicate that exceeds one of them is rejected.

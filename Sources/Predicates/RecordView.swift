@@ -29,4 +29,15 @@ package struct RecordView {
         case .any(let parts): parts.contains { holds($0) }
         }
     }
+
+    /// - Parameter check: Called before each comparison. An error that it throws ends the evaluation.
+    func holds(_ condition: Condition, check: () throws -> Void) throws -> Bool {
+        switch condition {
+        case .clause(let clause):
+            try check()
+            return holds(clause)
+        case .all(let parts): return try parts.allSatisfy { try holds($0, check: check) }
+        case .any(let parts): return try parts.contains { try holds($0, check: check) }
+        }
+    }
 }

@@ -10,6 +10,11 @@ package enum RecordReadError: Error, Hashable, Sendable {
     /// The records (by their fields), subscriptions or zones that the client asked for have more bytes together than one
     /// answer may have.
     case answerTooLong(bytesMax: Int)
+    /// The read's ``ReadLimit`` stopped it, because nobody needs the result any more.
+    case cancelled
+    /// The read's ``ReadLimit`` stopped it, because it took too long. If `lacksIndex` is true, an index that may make
+    /// the query faster is about to be built.
+    case tookTooLong(lacksIndex: Bool)
     case store(RecordStoreError)
 }
 

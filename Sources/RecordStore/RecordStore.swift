@@ -71,9 +71,15 @@ package final class RecordStore: Sendable {
     }
 
     /// Reads for a client, which may ask for things that do not exist.
-    func readForClient<Value>(_ body: (ReadConnection) throws -> Value) throws(RecordReadError) -> Value {
-        do { return try readers.read(body) } catch let error as RecordReadError { throw error } catch {
-            throw .store(RecordStoreError(error, path: path))
+    func readForClient<Value>(
+        within limit: ReadLimit = .none, _ body: (ReadConnection) throws -> Value
+    ) throws(RecordReadError) -> Value {
+        do { return try readers.read(within: limit, body) } catch let error as RecordReadError { throw error } catch {
+            switch error as? ReadStop {
+            case .cancelled: throw .cancelled
+            case .tookTooLong: throw .tookTooLong(lacksIndex: false)
+            case nil: throw .store(RecordStoreError(error, path: path))
+            }
         }
     }
 }

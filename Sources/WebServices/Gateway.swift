@@ -28,7 +28,7 @@ package final class Gateway: Sendable {
     private let say: @Sendable (String) -> Void
     private let isStopping = Atomic(false)
     private let threadsMustEnd = Atomic(false)
-    let reads = ReadThreads()
+    let reads: ReadThreads
     /// Nil until the gateway accepts requests.
     private let server = Mutex<WebServer?>(nil)
     /// The certificate of the last ``reload(_:)``; nil before a reload.
@@ -37,6 +37,8 @@ package final class Gateway: Sendable {
 
     /// How long requests in flight may take when the gateway stops.
     private static let grace = Duration.seconds(10)
+    /// How long reads may go on when the gateway stops, so that the grace is enough to send their answers.
+    private static let graceOfReads = Duration.seconds(2)
 
     private struct Signals {
         let door: WakeSignal
@@ -49,12 +51,16 @@ package final class Gateway: Sendable {
 
     /// - Parameters:
     ///   - path: The pipeline file, for messages.
+    ///   - now: The time by a monotonic clock, which limits how long reads take.
     ///   - say: Writes a message for the operator.
     /// - Throws: `PipelineFileError` if the file has no valid settings of a gateway; `SettingsError` for a mistake in
     ///   the settings of the source stage. Another error if the process has no file descriptors left.
-    package init(of file: PipelineFile, path: String, say: @escaping @Sendable (String) -> Void) throws {
+    package init(
+        of file: PipelineFile, path: String, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        say: @escaping @Sendable (String) -> Void
+    ) throws {
         settings = try GatewaySettings(of: file, path: path)
-        (self.path, self.file, self.say) = (path, file, say)
+        (self.path, self.file, self.say, reads) = (path, file, say, ReadThreads(now: now))
         folder = settings.folder(of: file)
         context = try HostContext()
         plan = try StageHost(
@@ -66,9 +72,10 @@ package final class Gateway: Sendable {
             stop: stop, stopped: stopped)
     }
 
-    /// Makes the gateway finish the requests in flight, and then stop.
+    /// Makes the gateway finish the requests in flight, and then stop. Reads that take long are ended.
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
+        reads.stop(within: Self.graceOfReads)
         signals.stopped.finish()
     }
 

@@ -45,7 +45,9 @@ final class WebService: Sendable {
     ) async throws(ServiceError) -> ServiceAnswer {
         if request.path == OpenAPIDocument.path { return ServiceAnswer(body: Array(OpenAPIDocument.text.utf8)) }
         if request.path.hasPrefix(Self.assetPath) {
-            return try await reads.run { () throws(ServiceError) in try saveOrReturnAsset(request) }
+            return try await read(request, for: .address(request.client)) { [self] _ throws(ServiceError) in
+                try saveOrReturnAsset(request)
+            }
         }
         let path = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
         if path.service == .auth { return try signIn(request, path) }
@@ -77,24 +79,33 @@ final class WebService: Sendable {
         if !operation.writes || operation == .notificationsRead { try await waitForStore() }
         // Operations that allow GET do not read the body, so it is checked here. The others check it when they read it.
         if operation.methods.contains("GET") { try RequestBody.check(request.body) }
+        let reader = session.reader(request)
         switch operation {
         case .recordsModify: return try await modifyRecords(request, session)
         case .recordsQuery:
-            return try await reads.run { () throws(ServiceError) in try queryRecords(request, session) }
+            return try await read(request, for: reader) { [self] limit throws(ServiceError) in
+                try queryRecords(request, session, limit)
+            }
         case .recordsLookup: return try lookUpRecords(request, session)
         case .recordsChanges:
-            return try await reads.run { () throws(ServiceError) in try changesOfZone(request, session) }
+            return try await read(request, for: reader) { [self] limit throws(ServiceError) in
+                try changesOfZone(request, session, limit)
+            }
         case .changesZone:
-            return try await reads.run { () throws(ServiceError) in try changesOfZones(request, session) }
+            return try await read(request, for: reader) { [self] limit throws(ServiceError) in
+                try changesOfZones(request, session, limit)
+            }
         case .changesDatabase, .zonesChanges:
-            return try await reads.run { () throws(ServiceError) in
-                try changesOfDatabase(request, session, operation)
+            return try await read(request, for: reader) { [self] limit throws(ServiceError) in
+                try changesOfDatabase(request, session, operation, limit)
             }
         case .zonesList: return try listZones(session)
         case .zonesLookup: return try lookUpZones(request, session)
         case .zonesModify: return try await modifyZones(request, session)
         case .subscriptionsList:
-            return try await reads.run { () throws(ServiceError) in try listSubscriptions(session) }
+            return try await read(request, for: reader) { [self] _ throws(ServiceError) in
+                try listSubscriptions(session)
+            }
         case .subscriptionsLookup: return try lookUpSubscriptions(request, session)
         case .subscriptionsModify: return try await modifySubscriptions(request, session)
         case .tokensCreate: return try await createToken(request, session)
@@ -104,6 +115,13 @@ final class WebService: Sendable {
         case .notificationsChanges: return try await changesOfNotifications(request, session)
         case .notificationsRead: return try await markNotificationsRead(request, session)
         }
+    }
+
+    private func read(
+        _ request: ServiceRequest, for reader: Reader,
+        _ body: @escaping @Sendable (ReadLimit) throws(ServiceError) -> ServiceAnswer
+    ) async throws(ServiceError) -> ServiceAnswer {
+        try await reads.run(for: reader, whenClientIsGone: request.whenClientIsGone, body)
     }
 
     func waitForStore() async throws(ServiceError) {
@@ -152,6 +170,10 @@ struct Session: Sendable {
         DatabaseID(
             container: caller.path.container, environment: caller.path.environment, scope: database,
             owner: caller.user)
+    }
+
+    func reader(_ request: ServiceRequest) -> Reader {
+        caller.user.map { .user($0, container: caller.path.container) } ?? .address(request.client)
     }
 
     /// The user's account, for a request that needs a user.

@@ -18,10 +18,10 @@ import Time
         file = AccessKeyFile(path: folder.file("keys.json"))
     }
 
-    private func create(_ name: String, _ kind: KeyDraft.Kind = .api(signInURL: nil)) throws -> (
-        key: AccessKey, token: String
-    ) {
-        let draft = KeyDraft(name: name, scope: Gate.oneContainer, kind: kind)
+    private func create(
+        _ name: String, _ kind: KeyDraft.Kind = .api(signInURL: nil), _ scope: KeyScope = Gate.oneContainer
+    ) throws -> (key: AccessKey, token: String) {
+        let draft = KeyDraft(name: name, scope: scope, kind: kind)
         let made = try file.edit(orBeginningWith: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
             try keys.create(draft, at: Gate.now, SystemRandom.bytes)
         }
@@ -70,7 +70,7 @@ import Time
         let access = AccessControl(keyFile: file)
         #expect(access.namesKey(Gate.request()), "in open mode, a request needs no key")
         let web = try create("web")
-        let server = try create("server", .server(PrivateKey().publicKey, user: "_server"))
+        let server = try create("server", .server(PrivateKey().publicKey, user: "_server"), Gate.publicScope)
         let headers = [Field.date: "2026-11-20T09:30:00Z", Field.signature: "AAAA"]
         #expect(access.namesKey(Gate.request(Gate.path(), "ckAPIToken=\(web.token)&ckWebAuthToken=wrong")))
         #expect(access.namesKey(Gate.request(headers: headers.merging([Field.keyID: server.key.id]) { $1 })))

@@ -67,7 +67,7 @@ struct BodyTests {
                 // The clients that were not refused end their requests without the last byte.
                 for client in clients { client.endInput() }
                 for await answer in group { answers.append(answer) }
-                return answers.filter { !$0.isEmpty }
+                return answers.filter { !$0.hasPrefix("HTTP/1.1 400 ") }
             }
             #expect((1..<clientCount).contains(answers.count))
             for answer in answers {

@@ -25,7 +25,7 @@ final class GatewayRig: Sendable {
     static let console = "{use: console}"
     static let container = "iCloud.com.example.Notes"
 
-    private init(_ settings: String, courier: String) throws {
+    private init(_ settings: String, courier: String, clock: ReadClock?) throws {
         folder = try Folder()
         text = """
             pipeline: web
@@ -48,7 +48,9 @@ final class GatewayRig: Sendable {
             : HostSurroundings(registry: .builtIns, context: context)
         process = try PipelineProcess(file, in: surroundings)
         let messages = OperatorMessages()
-        gateway = try Gateway(of: file, path: "web.yaml") { line in messages.lines.withLock { $0.append(line) } }
+        gateway = try Gateway(
+            of: file, path: "web.yaml", now: { clock?.now() ?? .now },
+            say: { line in messages.lines.withLock { $0.append(line) } })
         (self.messages, pushes) = (messages, collector)
     }
 
@@ -66,10 +68,12 @@ final class GatewayRig: Sendable {
     ///   - settings: Further settings of the gateway, each after a comma.
     ///   - courier: The settings of the transport `courier`. With the default, ``pushes`` collects all pushes. With
     ///     other settings, the transports send the pushes, and ``pushes`` stays empty.
+    ///   - clock: Limits how long reads take; nil for the system's clock.
     static func with(
-        _ settings: String = "", courier: String = console, _ body: (GatewayRig) async throws -> Void
+        _ settings: String = "", courier: String = console, clock: ReadClock? = nil,
+        _ body: (GatewayRig) async throws -> Void
     ) async throws {
-        let rig = try GatewayRig(settings, courier: courier)
+        let rig = try GatewayRig(settings, courier: courier, clock: clock)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await rig.process.run() }
             let (ports, ready) = AsyncStream.makeStream(of: Int.self)

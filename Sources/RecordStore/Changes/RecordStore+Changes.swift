@@ -15,13 +15,13 @@ extension RecordStore {
     ///   - recordTypes: `desiredRecordTypes`; nil for all.
     ///   - isReverse: Whether the newest changes come first. The token of the last page then leads to changes that came
     ///     after the first page.
-    /// - Throws: ``RecordReadError`` for a zone that does not exist, for an invalid or expired token, or if the store
-    ///   cannot be read.
+    /// - Throws: ``RecordReadError`` for a zone that does not exist, for an invalid or expired token, if `readLimit`
+    ///   stops the read, or if the store cannot be read.
     package func changes(
         of zone: ZoneKey, in database: DatabaseID, since token: String?, limit: Int = changesMax, bytesMax: Int? = nil,
-        recordTypes: Set<String>? = nil, isReverse: Bool = false
+        recordTypes: Set<String>? = nil, isReverse: Bool = false, within readLimit: ReadLimit = .none
     ) throws(RecordReadError) -> ChangesPage {
-        try readForClient { db in
+        try readForClient(within: readLimit) { db in
             let found = try StoredZone.find(zone, in: database, db)
             let key = found?.key ?? zone.stored(in: database) ?? zone
             let from = try start(token, key, database, madeAt: key.isDefault ? nil : found?.id, db)
@@ -29,6 +29,7 @@ extension RecordStore {
             var (records, bytes): ([StoredRecord], Int) = ([], 0)
             if let found {
                 try read.rows(of: found.id, limit: RecordStore.rowsMax, db) { row in
+                    try db.spend(row.fields.count)
                     if records.count == min(limit, RecordStore.changesMax) { return false }
                     let record = row.record(in: key, of: database)
                     guard recordTypes?.contains(record.type) ?? true else { return true }
@@ -48,9 +49,9 @@ extension RecordStore {
     ///
     /// - Parameter token: Nil for all zones that are not deleted.
     package func databaseChanges(
-        in database: DatabaseID, since token: String?, limit: Int = changesMax
+        in database: DatabaseID, since token: String?, limit: Int = changesMax, within readLimit: ReadLimit = .none
     ) throws(RecordReadError) -> DatabaseChangesPage {
-        try readForClient { db in
+        try readForClient(within: readLimit) { db in
             let from = try start(token, nil, database, madeAt: nil, db)
             var next = ChangeToken(log: log, position: from.position, began: from.began)
             let rows = try changedZones(database, from, limit: min(limit, RecordStore.changesMax) + 1, db)

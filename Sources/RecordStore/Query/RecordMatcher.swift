@@ -9,26 +9,34 @@ struct RecordMatcher: ~Copyable {
     private let now: Int64
     /// Whether the predicate may look at system fields.
     private let looksAtSystem: Bool
+    private let db: ReadConnection
     private var parser = JSONParser(limits: StoredJSON.limits)
     private var systemParser = JSONParser()
     private var buffer = ByteBuffer()
 
     /// - Parameter now: The value of `now()`, in milliseconds since 1970.
-    init(_ query: RecordQuery, now: Int64) {
-        (predicate, sort, self.now) = (query.predicate, query.sort, now)
+    init(_ query: RecordQuery, now: Int64, _ db: ReadConnection) {
+        (predicate, sort, self.now, self.db) = (query.predicate, query.sort, now, db)
         looksAtSystem =
             !query.predicate.alternatives.isEmpty
             || query.predicate.clauses.contains { if case .system = $0.subject { true } else { false } }
     }
 
     /// The record's position; nil if the predicate does not match the record.
+    ///
+    /// - Throws: ``ReadStop``
     mutating func position(of row: RecordRow) throws -> RecordPosition? {
+        // Reading the JSON and each comparison take at most about as long as the fields have bytes.
+        let (work, db) = (row.fields.count + Self.workPerComparison, db)
+        try db.spend(work)
         let fields = try parser.parse(row.fields)
         let system = looksAtSystem || !sort.isEmpty ? row.system : nil
         let record = try looksAtSystem ? system.map { try dictionary($0) } : nil
-        guard predicate.matches(fields, of: record, now: now) else { return nil }
+        guard try predicate.matches(fields, of: record, now: now, check: { try db.spend(work) }) else { return nil }
         return RecordPosition(keys: system.map { system in sort.map { $0.key(fields, system) } } ?? [], id: row.id)
     }
+
+    private static let workPerComparison = 100
 
     /// A record dictionary with the system fields at which predicates look.
     private mutating func dictionary(_ system: SystemValues) throws -> JSONValue {

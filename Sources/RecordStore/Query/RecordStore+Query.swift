@@ -11,9 +11,10 @@ extension RecordStore {
     ///
     /// - Parameter now: The value of `now()` in predicates.
     /// - Throws: ``RecordReadError/zoneNotFound(_:)``; ``RecordReadError/badQuery(_:)`` if the marker does not belong
-    ///   to the query; ``RecordReadError/store(_:)`` if the store cannot be read.
+    ///   to the query; ``RecordReadError/cancelled`` and ``RecordReadError/tookTooLong(lacksIndex:)`` if the limit stops
+    ///   the read; ``RecordReadError/store(_:)`` if the store cannot be read.
     package func query(
-        _ query: RecordQuery, in database: DatabaseID, now: Instant
+        _ query: RecordQuery, in database: DatabaseID, now: Instant, within limit: ReadLimit = .none
     ) throws(RecordReadError) -> QueryPage {
         var start: RecordPosition?
         if let marker = query.marker {
@@ -21,14 +22,15 @@ extension RecordStore {
             guard start != nil else { throw .badQuery(.marker) }
         }
         var missingIndexes: [FieldIndex] = []
-        let page = try readForClient { db in
-            let zones = try StoredZone.searched(by: query.zones, in: database, db)
-            let run = try QueryRun(query, zones, after: start, now: now.microseconds / 1_000, searchLimits, db)
-            missingIndexes = run.missingIndexes
-            return try run.page(in: database, bytesMax: answerBytesMax, db)
-        }
-        request(missingIndexes)
-        return page
+        defer { request(missingIndexes) }
+        do {
+            return try readForClient(within: limit) { db in
+                let zones = try StoredZone.searched(by: query.zones, in: database, db)
+                let run = try QueryRun(
+                    query, zones, after: start, now: now.microseconds / 1_000, searchLimits, &missingIndexes, db)
+                return try run.page(in: database, bytesMax: answerBytesMax, db)
+            }
+        } catch .tookTooLong { throw .tookTooLong(lacksIndex: !missingIndexes.isEmpty) }
     }
 
     private static let wantedIndexesMax = 1_000
@@ -47,20 +49,19 @@ private struct QueryRun {
     let query: RecordQuery
     let zones: [Int64: ZoneKey]
     let positions: [RecordPosition]
-    /// Indexes that would have made the query faster.
-    private(set) var missingIndexes: [FieldIndex] = []
 
+    /// - Parameter missing: Gets the indexes that would have made the query faster, also if the query fails.
     init(
         _ query: RecordQuery, _ zones: [StoredZone], after start: RecordPosition?, now: Int64, _ limits: SearchLimits,
-        _ db: ReadConnection
+        _ missing: inout [FieldIndex], _ db: ReadConnection
     ) throws {
         (self.query, self.zones) = (query, Dictionary(zones.map { ($0.id, $0.key) }) { first, _ in first })
         // One record more than wanted shows whether there is another page.
         var found = FirstPositions(query.order, limit: query.limit + 1, after: start)
-        var matcher = RecordMatcher(query, now: now)
+        var matcher = RecordMatcher(query, now: now, db)
         for zone in zones where !query.predicate.isNever {
             var search = try ZoneSearch(query, zone: zone.id, now: now, limits, db)
-            missingIndexes += try search.run(with: &matcher, into: &found)
+            try search.run(with: &matcher, into: &found, &missing)
         }
         positions = found.positions
     }

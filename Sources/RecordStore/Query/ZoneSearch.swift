@@ -1,4 +1,3 @@
-import GRDB
 import Predicates
 
 /// The numbers of rows at which a search asks for an index or changes its method. The results do not depend on these
@@ -22,15 +21,15 @@ struct ZoneSearch {
     let query: RecordQuery
     let zone: Int64
     let now: Int64
-    private let limits: SearchLimits
+    let limits: SearchLimits
     /// The IDs of the complete indexes on the record type.
-    private let indexIDs: [FieldIndex: Int64]
+    let indexIDs: [FieldIndex: Int64]
     private let recordByID: PreparedStatement
     /// The number of records and index entries that the search has read.
     private var examined = 0
 
     /// A comparison that can use an index, and about how many records the index leaves.
-    private struct Comparison {
+    struct Comparison {
         let index: Int64
         let subject: Clause.Subject
         let ranges: [KeyRange]
@@ -38,7 +37,7 @@ struct ZoneSearch {
     }
 
     /// The part of an index to walk along, in the order of the query's first key.
-    private struct Walk {
+    struct Walk {
         let index: Int64
         /// The bytes with which the keys of this part begin: empty for the whole index.
         var prefix: [UInt8] = []
@@ -56,10 +55,15 @@ struct ZoneSearch {
 
     /// Looks for matching records, and offers their positions to `found`.
     ///
-    /// - Returns: The missing indexes that would have made the search faster. Empty if no index is missing, or if the
-    ///   search looked at few rows.
-    mutating func run(with matcher: inout RecordMatcher, into found: inout FirstPositions) throws -> [FieldIndex] {
+    /// - Parameter missing: Gets the missing indexes that would have made the search faster. Gets none if the search
+    ///   looked at few rows, unless it took too long.
+    mutating func run(
+        with matcher: inout RecordMatcher, into found: inout FirstPositions, _ missing: inout [FieldIndex]
+    ) throws {
         let narrowest = try narrowest()
+        defer {
+            if examined > limits.rowsWithoutIndex || db.stop == .tookTooLong { missing += missingIndexes(narrowest) }
+        }
         if let narrowest, !walksInstead(of: narrowest) {
             try look(at: candidates(narrowest), &matcher, &found)
         } else if let walk = try bestWalk(narrowest) {
@@ -67,108 +71,7 @@ struct ZoneSearch {
         } else {
             try scan(&matcher, &found)
         }
-        return examined > limits.rowsWithoutIndex ? missingIndexes(narrowest) : []
     }
-
-    // MARK: Indexes
-
-    private func indexID(_ subject: Clause.Subject, then second: Clause.Subject? = nil) -> Int64? {
-        indexIDs[FieldIndex(zone: zone, type: query.recordType, subject: subject, second: second)]
-    }
-
-    /// The subject of the query's first sort key; nil if no index has the order of the key.
-    private var sortSubject: Clause.Subject? { query.sort.first.flatMap { $0.centre == nil ? $0.subject : nil } }
-
-    /// The comparisons for equality with one value, which an index on two fields can use. The narrowest one comes first.
-    private func equalities(_ narrowest: Comparison?) -> [(subject: Clause.Subject, key: [UInt8])] {
-        let found = query.predicate.clauses.compactMap { clause -> (subject: Clause.Subject, key: [UInt8])? in
-            guard clause.comparator == .equals, let range = KeyRange.ranges(clause, now: now)?.first else { return nil }
-            return (clause.subject, range.lower)
-        }
-        return found.filter { $0.subject == narrowest?.subject } + found.filter { $0.subject != narrowest?.subject }
-    }
-
-    /// Whether walking along an index is better than looking at all records that the comparison leaves. It is always
-    /// better if a part of an index has only these records, in the order of the first sort key: the walk may end early.
-    private func walksInstead(of narrowest: Comparison) -> Bool {
-        guard let sortSubject else { return false }
-        let pairs = equalities(narrowest).filter { indexID($0.subject, then: sortSubject) != nil }
-        if pairs.contains(where: { $0.subject == narrowest.subject }) { return true }
-        return narrowest.count > limits.rowsToSort && (!pairs.isEmpty || indexID(sortSubject) != nil)
-    }
-
-    /// The walk that reads the fewest entries: among the records with one value of a field if there is an index on this
-    /// field and the first sort key, else among all records of the type. Nil if no index has the order of the key.
-    private func bestWalk(_ narrowest: Comparison?) throws -> Walk? {
-        guard let sortSubject else { return nil }
-        for (subject, key) in equalities(narrowest) {
-            guard let index = indexID(subject, then: sortSubject) else { continue }
-            let needsCandidates = subject != narrowest?.subject
-            return Walk(
-                index: index, prefix: FieldIndex.prefix(key),
-                candidates: needsCandidates ? try narrowest.map { try candidates($0) } : nil)
-        }
-        return try indexID(sortSubject).map {
-            Walk(index: $0, candidates: try narrowest.map { try candidates($0) })
-        }
-    }
-
-    /// The indexes that this search could use, but that do not exist or are not complete. First come the indexes on one
-    /// field. An index on two fields is returned only if none of these is missing.
-    private func missingIndexes(_ narrowest: Comparison?) -> [FieldIndex] {
-        var subjects = query.predicate.clauses.filter { KeyRange.ranges($0, now: now) != nil }.map(\.subject)
-        if let sortSubject { subjects.append(sortSubject) }
-        let missing = subjects.filter { indexID($0) == nil }
-        guard missing.isEmpty, let sortSubject, let first = equalities(narrowest).first?.subject else {
-            return missing.map { FieldIndex(zone: zone, type: query.recordType, subject: $0) }
-        }
-        let pair = FieldIndex(zone: zone, type: query.recordType, subject: first, second: sortSubject)
-        return indexIDs[pair] == nil ? [pair] : []
-    }
-
-    /// The most selective comparison. Nil if no comparison can use an index, or if each that can leaves more than
-    /// ``SearchLimits/candidatesInMemory`` records.
-    private func narrowest() throws -> Comparison? {
-        var best: Comparison?
-        for clause in query.predicate.clauses {
-            guard let index = indexID(clause.subject), let ranges = KeyRange.ranges(clause, now: now) else { continue }
-            let limit = best?.count ?? limits.candidatesInMemory + 1
-            let count = try count(ranges, index, upTo: limit)
-            if count < limit { best = Comparison(index: index, subject: clause.subject, ranges: ranges, count: count) }
-        }
-        return best
-    }
-
-    /// The IDs of the records that the comparison leaves, in ascending order.
-    private func candidates(_ comparison: Comparison) throws -> [Int64] {
-        var candidates: [Int64] = []
-        candidates.reserveCapacity(comparison.count)
-        let entries = try db.prepared("SELECT record FROM fieldEntries WHERE list = ? AND key >= ? AND key < ?")
-        for range in comparison.ranges {
-            try entries.each([.int(comparison.index), .blob(range.lower), .blob(range.upper)]) {
-                candidates.append($0.int(0))
-                return true
-            }
-        }
-        return candidates.sorted()
-    }
-
-    private func count(_ ranges: [KeyRange], _ index: Int64, upTo limit: Int) throws -> Int {
-        let entries = try db.prepared(
-            """
-            SELECT count(*) FROM (SELECT 1 FROM fieldEntries WHERE list = ? AND key >= ? AND key < ? LIMIT ?)
-            """)
-        var count = 0
-        for range in ranges where count < limit {
-            count +=
-                try entries.first([
-                    .int(index), .blob(range.lower), .blob(range.upper), .int(Int64(limit - count)),
-                ]) { Int($0.int(0)) } ?? 0
-        }
-        return count
-    }
-
-    // MARK: Methods of searching
 
     /// Looks at the records of the type, in the order of their creation. With sort keys, looks at all of them. Without
     /// sort keys, begins after the marker and ends when enough records are found.

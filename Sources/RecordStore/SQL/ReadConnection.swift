@@ -7,6 +7,15 @@ import GRDBSQLite
 final class ReadConnection: SQLConnection, @unchecked Sendable {
     private let handle: SQLiteConnection
     private var statements: [String: PreparedStatement] = [:]
+    private var limit = ReadLimit.none
+    /// Why the limit has stopped the read; nil while the read may go on.
+    private(set) var stop: ReadStop?
+    /// The work since the limit was last asked, in the unit of ``spend(_:)``.
+    private var work = 0
+
+    // Either takes a few milliseconds at most.
+    private static let instructionsPerCheck: CInt = 1_000
+    private static let workPerCheck = 64 << 10
 
     /// - Throws: `DatabaseError` if SQLite cannot open the file.
     init(path: String) throws {
@@ -19,6 +28,14 @@ final class ReadConnection: SQLConnection, @unchecked Sendable {
         handle = opened
         sqlite3_busy_timeout(handle, 5_000)
         try prepared("PRAGMA cache_size = -16384").run()
+        // SQLite calls this inside its own loops, also where no row comes for long. A result other than 0 makes
+        // `sqlite3_step` fail with SQLITE_INTERRUPT.
+        sqlite3_progress_handler(
+            handle, Self.instructionsPerCheck,
+            { connection in
+                guard let connection else { return 0 }
+                return Unmanaged<ReadConnection>.fromOpaque(connection).takeUnretainedValue().mustStop() ? 1 : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit {
@@ -27,11 +44,39 @@ final class ReadConnection: SQLConnection, @unchecked Sendable {
     }
 
     /// Gives `body` one state of the store.
-    func read<Value>(_ body: (ReadConnection) throws -> Value) throws -> Value {
+    ///
+    /// - Throws: ``ReadStop`` if the limit stops the read. The connection can then be used for other reads.
+    func read<Value>(within limit: ReadLimit = .none, _ body: (ReadConnection) throws -> Value) throws -> Value {
         try prepared("BEGIN").run()
-        let result = Result { try body(self) }
+        self.limit = limit
+        let result = Result {
+            try check()
+            return try body(self)
+        }
+        let stop = stop
+        (self.limit, self.stop, work) = (.none, nil, 0)
         try prepared("COMMIT").run()
+        if let stop { throw stop }
         return try result.get()
+    }
+
+    /// Counts work on the values of rows, which SQLite does not know of. One unit is the time that a byte of JSON takes.
+    ///
+    /// - Throws: ``ReadStop``
+    func spend(_ amount: Int) throws {
+        work += amount
+        guard work >= Self.workPerCheck else { return }
+        work = 0
+        try check()
+    }
+
+    private func check() throws {
+        if mustStop(), let stop { throw stop }
+    }
+
+    private func mustStop() -> Bool {
+        if stop == nil { stop = limit.stop() }
+        return stop != nil
     }
 
     func prepared(_ sql: String) throws -> PreparedStatement {

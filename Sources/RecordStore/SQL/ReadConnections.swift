@@ -25,14 +25,15 @@ final class ReadConnections: Sendable {
 
     /// Gives `body` one state of the store.
     ///
-    /// - Throws: `DatabaseError` if SQLite fails, or if the connections are closed; the errors of `body`.
-    func read<Value>(_ body: (ReadConnection) throws -> Value) throws -> Value {
+    /// - Throws: `DatabaseError` if SQLite fails, or if the connections are closed; ``ReadStop`` if the limit stops the
+    ///   read; the errors of `body`.
+    func read<Value>(within limit: ReadLimit = .none, _ body: (ReadConnection) throws -> Value) throws -> Value {
         places.wait()
         defer { places.signal() }
         let connection = try take()
         // After an error of SQLite a transaction may still be open. Such a connection is not used again.
         do {
-            let value = try connection.read(body)
+            let value = try connection.read(within: limit, body)
             put(connection)
             return value
         } catch {

@@ -5,18 +5,22 @@ import RecordStore
 /// What changed since a sync token: CKFetchRecordZoneChangesOperation and CKFetchDatabaseChangesOperation.
 extension WebService {
     /// `records/changes`, for one zone.
-    func changesOfZone(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
+    func changesOfZone(
+        _ request: ServiceRequest, _ session: Session, _ readLimit: ReadLimit
+    ) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let zoneRequest = try body.read(request.body) { json throws(ServiceError) in
             try ZoneChangesRequest(json, assetURL(for: request))
         }
-        let page = try zoneRequest.page(store, session.databaseID, limit: zoneRequest.limit)
+        let page = try zoneRequest.page(store, session.databaseID, limit: zoneRequest.limit, within: readLimit)
         return .object { json in zoneRequest.write(page, into: &json) }
     }
 
     /// `changes/zone`, for several zones. If the changes of one zone cannot be read, the answer has an error for this
     /// zone, and the changes of the other zones.
-    func changesOfZones(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
+    func changesOfZones(
+        _ request: ServiceRequest, _ session: Session, _ readLimit: ReadLimit
+    ) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let (zoneRequests, limit) = try body.read(request.body) { json throws(ServiceError) in
             let assetURL = assetURL(for: request)
@@ -35,7 +39,8 @@ extension WebService {
                     zoneRequest.zone.write(to: &json, in: database)
                     do throws(ServiceError) {
                         let page = try zoneRequest.page(
-                            store, database, limit: min(left, zoneRequest.limit), bytesMax: bytesLeft)
+                            store, database, limit: min(left, zoneRequest.limit), bytesMax: bytesLeft, within: readLimit
+                        )
                         left -= page.records.count
                         bytesLeft -= page.records.reduce(0) { $0 + ($1.fields?.count ?? 0) }
                         if bytesLeft <= 0 { left = 0 }
@@ -48,7 +53,7 @@ extension WebService {
 
     /// `changes/database`, and `zones/changes`, its older form.
     func changesOfDatabase(
-        _ request: ServiceRequest, _ session: Session, _ operation: Operation
+        _ request: ServiceRequest, _ session: Session, _ operation: Operation, _ readLimit: ReadLimit
     ) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let (token, limit) = try body.read(request.body) { json throws(ServiceError) in
@@ -57,7 +62,8 @@ extension WebService {
         }
         let database = session.databaseID
         let page = try ServiceError.ofReading { () throws(RecordReadError) in
-            try store.databaseChanges(in: database, since: token, limit: limit ?? RecordStore.changesMax)
+            try store.databaseChanges(
+                in: database, since: token, limit: limit ?? RecordStore.changesMax, within: readLimit)
         }
         return .object { json in
             json.append("zones", page.zones) { json, zone in
@@ -94,12 +100,12 @@ private struct ZoneChangesRequest {
     }
 
     func page(
-        _ store: RecordStore, _ database: DatabaseID, limit: Int, bytesMax: Int? = nil
+        _ store: RecordStore, _ database: DatabaseID, limit: Int, bytesMax: Int? = nil, within readLimit: ReadLimit
     ) throws(ServiceError) -> ChangesPage {
         try ServiceError.ofReading { () throws(RecordReadError) in
             try store.changes(
                 of: zone, in: database, since: token, limit: limit, bytesMax: bytesMax, recordTypes: recordTypes,
-                isReverse: isReverse)
+                isReverse: isReverse, within: readLimit)
         }
     }
 

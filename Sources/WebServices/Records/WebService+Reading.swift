@@ -6,7 +6,9 @@ import RecordStore
 
 extension WebService {
     /// `records/query`.
-    func queryRecords(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
+    func queryRecords(
+        _ request: ServiceRequest, _ session: Session, _ readLimit: ReadLimit
+    ) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let (query, options, zone) = try body.read(request.body) { json throws(ServiceError) in
             guard let query = json[.query] else { throw .bad("query: is required") }
@@ -26,7 +28,7 @@ extension WebService {
         }
         let token = try zone.flatMap { zone throws(ServiceError) in try currentToken(of: zone, request, session) }
         let page = try ServiceError.ofReading { () throws(RecordReadError) in
-            try store.query(query, in: session.databaseID, now: request.now)
+            try store.query(query, in: session.databaseID, now: request.now, within: readLimit)
         }
         return .object { json in
             options.write(page.records, into: &json)
@@ -152,10 +154,23 @@ extension ServiceError {
         case .answerTooLong(let bytesMax):
             self = .bad("records: their fields have more than \(bytesMax) bytes together; look up fewer at once")
         case .badQuery(let refusal): self = .bad("\(refusal.path): \(refusal.reason)")
+        case .cancelled:
+            self.init(.tryAgainLater, "the gateway is stopping, or the client closed its connection", retryAfter: 1)
+        case .tookTooLong(lacksIndex: true):
+            self.init(
+                .tryAgainLater, "\(Self.tookTooLong); an index that may make it faster is being built", retryAfter: 10)
+        case .tookTooLong(lacksIndex: false):
+            self = .bad(
+                "\(Self.tookTooLong): set a smaller resultsLimit, name fewer zones, or filter by a field with EQUALS, IN, "
+                    + "BEGINS_WITH, LESS_THAN or GREATER_THAN")
         case .store(let error):
             self.init(.tryAgainLater, "the gateway's store cannot be read: \(error)", retryAfter: 10)
         }
     }
+}
+
+extension ServiceError {
+    private static let tookTooLong = "the read took longer than \(ReadThreads.timeMax.components.seconds) seconds"
 }
 
 extension TokenExpiry {

@@ -18,6 +18,9 @@ struct ServiceRequest: Sendable {
     /// Identifies the request in the access log and in errors.
     var id: String
     var now: Instant
+    /// Calls its argument at most once, when the client disconnects or closes the sending side of its connection before
+    /// the request is answered.
+    var whenClientIsGone: @Sendable (@escaping @Sendable () -> Void) -> Void
 
     /// The decoded value of a parameter in the query. Nil if the parameter is missing or empty, or if its
     /// percent-encoding is not valid.

@@ -47,7 +47,7 @@ extension WebService {
             ServiceRequest(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",
                 header: { request.values(ofHeader: $0) }, body: request.body, client: client(of: request),
-                id: request.id ?? "", now: .wall()))
+                id: request.id ?? "", now: .wall(), whenClientIsGone: { request.whenClientIsGone($0) }))
         if settings.accessLog != nil { request.note(answer.notes.members) }
         return WebResponse(answer, status: HTTPResponse.Status(code: answer.status))
     }
