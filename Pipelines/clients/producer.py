@@ -22,8 +22,8 @@ from zmq.utils.monitor import recv_monitor_message
 SILENCE = 500  # Milliseconds without a frame, after which the producer asks the door again.
 LINES_PER_MESSAGE = 50
 MESSAGE_MAX = 60_000_000  # Bytes. Less than the limit of a frame.
-# Bytes of a `records.modify`. Of a longer line only the beginning is sent, and the door refuses it. The door itself
-# refuses other lines of more than 1,000,000 bytes.
+# The most bytes of a `records.modify`; the door refuses any other line of more than 1,000,000 bytes. Of a line that is
+# longer than LINE_MAX, only the first LINE_MAX + 1 bytes are sent, which are enough for the door to refuse the line.
 LINE_MAX = 4_000_000
 CRC = [functools.reduce(lambda crc, _: crc >> 1 ^ (0x82F63B78 if crc & 1 else 0), range(8), n) for n in range(256)]
 

@@ -10,8 +10,8 @@ package final class AccessControl: Sendable {
 
     /// - Parameters:
     ///   - keyFile: The gateway is in open mode until this file exists. Nil if it is always in open mode.
-    ///   - report: Called once for each problem with the key file, until the problem changes or ends. Meanwhile the
-    ///     gateway refuses every request.
+    ///   - report: Called when a problem with the key file begins, and when it changes into another problem. The
+    ///     gateway refuses every request until the key file has no problem.
     package convenience init(
         keyFile: AccessKeyFile?, report: @escaping @Sendable (AccessKeyError) -> Void = { _ in }
     ) {
@@ -85,8 +85,9 @@ package final class AccessControl: Sendable {
         try usedAssertions.withLock { used throws(AccessError) in try used.use(assertion, at: now) }
     }
 
-    /// Refuses a client with too many failed attempts. Otherwise runs `check`, and records a failed attempt. After too
-    /// many failed attempts with one key, also refuses requests with this key from clients that failed lately.
+    /// Refuses a client with too many failed attempts. For other clients, runs `check`, and records the attempt if it
+    /// failed. After too many failed attempts with one key, also refuses requests with this key from clients that
+    /// failed lately.
     ///
     /// - Parameter check: Returns the result of this function, and the ID of the request's key. The ID is nil in open
     ///   mode. For a sign-in, the key is the one that signed the assertion, not the API token.

@@ -9,9 +9,9 @@ package enum Reference {
     /// Whether a value in a field without a type is a reference: an object with `recordName` and `action`.
     static func isReference(_ value: JSONValue) -> Bool { value[.recordName] != nil && value[.action] != nil }
 
-    /// Whether the value of a checked field, or an element of its list, is a reference if it is an object with
-    /// `recordName` and `action`. It is one if the field has no type or a type of references. An object in a field of
-    /// another type, such as an asset, is never a reference.
+    /// Whether a checked field may contain references: the field has no type, or its type is `REFERENCE`,
+    /// `REFERENCE_LIST` or `UNKNOWN_LIST`. In such a field, every object with `recordName` and `action` is a reference.
+    /// An object in any other field, such as an asset, is never a reference.
     package static func isAllowed(in field: JSONValue) -> Bool {
         guard let type = field[.type] else { return true }
         return types.contains { type.equals($0) }

@@ -67,7 +67,7 @@ package struct Subscription {
 }
 
 extension Subscription.Form {
-    /// The databases in which CloudKit allows such a subscription.
+    /// The databases in which CloudKit allows subscriptions of this form.
     ///
     /// CKQuerySubscription.h and CKRecordZoneSubscription.h exclude the shared database. CKDatabaseSubscription.h
     /// allows only the private and the shared database. A zone subscription needs a zone with a change feed, and the

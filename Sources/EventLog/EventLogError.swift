@@ -66,7 +66,7 @@ extension EventLogError: CustomStringConvertible {
         switch self {
         case .damaged(let file, _, _, _):
             "restore the data folder from a backup, or run 'belfry log repair \(LogDirectory.split(file).folder)' to see "
-                + "which events it would lose: it keeps the events before the damage"
+                + "which events a repair would lose: a repair keeps the events before the damage"
         case .alreadyOpen: "stop that process, or give this one another folder"
         case .full: "make room, or raise the quota or limit"
         case .failed: "check the folder's owner, mode and disk"
@@ -80,8 +80,8 @@ extension EventLogError: CustomStringConvertible {
             "restore log.json from a copy, or run 'belfry log repair \(directory)', which may find the log's identity "
                 + "in other files"
         case .endLost(let directory, _, _, _):
-            "restore the data folder from a backup, or run 'belfry log repair \(directory)', which lets the log continue "
-                + "without them: pushes may then be sent again"
+            "restore the data folder from a backup, or run 'belfry log repair \(directory)', which can let the log "
+                + "continue without the lost events: pushes may then be sent again"
         case .wrongSettings:
             "restore the file from a copy, or remove only this file: then the pipeline file's settings apply to the "
                 + "whole log"

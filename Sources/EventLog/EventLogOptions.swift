@@ -7,8 +7,8 @@ package struct EventLogOptions: Sendable {
     package var name: String
     /// The identity of a new log; nil gives it a random identity. An existing log keeps its identity.
     package var identity: LogIdentity?
-    /// The writer begins a new segment if the next batch would make the last one larger than this size. A segment
-    /// without events accepts any batch.
+    /// The writer begins a new segment if the current segment would become larger than this size with the next batch. A
+    /// segment without events accepts any batch.
     package var segmentBytesMax: Int
     package var sync: SyncPolicy
     /// The mode of new folders. Files in the log get the mode of the log's folder.

@@ -69,7 +69,8 @@ import Time
     /// With ``SyncPolicy/always`` an `fdatasync` has covered this sequence, so its event survives a power failure. With
     /// the other policies it is the sequence of the last appended event, which survives `kill -9` of this process, but
     /// may be lost in a power failure. After a failed `fdatasync`, with any policy, it is the last sequence that an
-    /// earlier `fdatasync` covered, or the last sequence at the opening of the log.
+    /// earlier `fdatasync` covered. If no earlier `fdatasync` succeeded, it is the log's last sequence when this writer
+    /// opened the log.
     package var durableSequence: UInt64 { commit.durableSequence }
 
     /// How many batches were appended since the log was opened.
@@ -180,7 +181,7 @@ extension EventLogWriter {
     var end: SegmentEnd { SegmentEnd(nextSequence: nextSequence, lastNow: lastNow, bytes: logEnd.segmentBytes) }
     var calls: FileCalls { options.calls }
 
-    /// Begins a new segment if a batch would make the last one too large.
+    /// Begins a new segment if a batch of this size would make the current segment too large.
     private func rollIfFull(_ bytes: Int) throws(EventLogError) {
         guard logEnd.isFull(for: bytes, bytesMax: options.segmentBytesMax) else { return }
         try commit.finish()

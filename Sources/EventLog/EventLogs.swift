@@ -5,8 +5,8 @@ import Time
 package enum EventLogs {
     /// The logs in a folder, ordered by name. Skips files, and folders without a `log.json`.
     ///
-    /// Reads the first headers of each log's first segment, and all headers of its last segment. If the last segment
-    /// has no batches, it also reads the headers of the segment before.
+    /// Reads the headers of each log's last segment. If this segment has no batches, also reads the headers of the
+    /// segment before. Of the log's first segment, reads only the headers of the opening and of the batch after it.
     package static func list(in directory: String) throws(EventLogError) -> [LogSummary] {
         var logs: [LogSummary] = []
         for name in try LogDirectory.entries(of: directory).sorted() {

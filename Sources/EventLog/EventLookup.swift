@@ -16,7 +16,7 @@ package final class EventLookup {
 
     /// The maximum number of open files. Before one more file is opened, all of them are closed.
     private static let openMax = 64
-    /// The maximum number of ``segments``. Beyond it, a new segment replaces the oldest one.
+    /// The maximum number of ``segments``. Beyond it, each added element replaces the element with the lowest sequence.
     private static let segmentsMax = 1_024
 
     /// - Parameter directory: The log's own folder. It may be made later.
@@ -222,7 +222,7 @@ extension SegmentLookup {
 
     private func header(at offset: UInt64, ahead: Int) throws(EventLogError) -> FixedHeader? {
         if let header = try decoded(at: offset, ahead) { return header }
-        // A writer that ran out of room may have written another batch here.
+        // The buffer may be outdated: after a failed append, a writer writes its next batch at the same offset.
         try open().buffer.drop()
         if let header = try decoded(at: offset, ahead) { return header }
         return nil

@@ -32,8 +32,8 @@ package struct VerifiedLog: Sendable {
     package var cursor: Cursor
 }
 
-/// Checks the cursors of a log against the upstream log in the same folder. The cursors must not go back, the upstream
-/// log must have the identity that `upstream.json` gives, and the last cursor must not be beyond its end.
+/// Checks the cursors of a log against the upstream log in the same folder. The cursors must not go back. The upstream
+/// log must have the identity that `upstream.json` gives. It must reach at least as far as the last cursor.
 struct UpstreamCheck {
     private let directory: String
     private let note: UpstreamNote

@@ -8,8 +8,8 @@ extension LogExport {
         }
     }
 
-    /// The snapshots, if a replay needs them because the log or its upstream log lacks its first events. The same
-    /// applies if the upstream log is missing.
+    /// The log's snapshots if a replay may need them, otherwise no snapshots. A replay may need them if the log or its
+    /// upstream log lacks its first events or has no segments, or if the upstream log is missing.
     ///
     /// Call this method before reading the segments, so that no snapshot is newer than the exported events.
     static func neededSnapshots(of log: LogDirectory, _ upstream: UpstreamNote?) throws -> [SnapshotFile] {

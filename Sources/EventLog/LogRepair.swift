@@ -75,9 +75,9 @@ package final class LogRepair {
         try manifest.write(in: log)
     }
 
-    /// Must be called before the cuts, because no line may apply from a position after the log's end. If the repair is
-    /// interrupted before the cuts, a stage that starts adds a line for the pipeline file's settings, if they differ
-    /// from the last line.
+    /// Must be called before the cuts, so that an interruption leaves no line that applies from a position after the
+    /// log's end. After an interruption between this call and the cuts, the stage can start: it adds a line for the
+    /// pipeline file's settings if they differ from the last line.
     private func repairSettings(_ settings: SettingsFile, _ copies: LogDirectory) throws(EventLogError) {
         let path = SettingsFile.path(in: log.path)
         guard !settings.lines.isEmpty else { return try move(path, copies) }

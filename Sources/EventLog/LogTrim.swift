@@ -54,7 +54,8 @@ package struct SegmentsOnDisk: Sendable {
     package func remove(_ removable: [SegmentFacts]) throws(EventLogError) -> [SegmentFacts] {
         guard let last = removable.last else { return [] }
         let first = last.lastSequence + 1
-        // The opening of the oldest remaining segment replaces all removed segments, so it must be durable.
+        // The opening of the oldest remaining segment has the cursor and time of the removed segments. So it must be
+        // durable before they are removed.
         try OpenFile(directory.segmentPath(first), O_RDONLY).synchronize(directory.calls)
         var isNoted = try noteUnlessFull(first)
         for segment in removable {

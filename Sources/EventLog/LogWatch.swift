@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// Waits for changes in a log's folder with inotify. The folder may be made later.
+/// Waits with inotify until the contents of a log's folder change. The folder may be made later.
 final class LogWatch {
     private let descriptor: CInt
     private let directory: String
@@ -69,7 +69,7 @@ final class LogWatch {
         }
     }
 
-    /// Reads all events. True if the watched folder was moved or deleted.
+    /// Reads all waiting inotify events. True if the watched folder was moved or deleted.
     private func drain() throws(EventLogError) -> Bool {
         var isLost = false
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
@@ -84,7 +84,8 @@ final class LogWatch {
         }
     }
 
-    /// inotify(7): an event is a watch, a mask, a cookie and a length of four bytes each, and a name of that length.
+    /// inotify(7): an inotify event has four fields of four bytes each: watch, mask, cookie and length. A name of this
+    /// length follows.
     private static func isLoss(_ events: UnsafeRawBufferPointer) -> Bool {
         var (offset, mask) = (0, UInt32(0))
         while offset + 16 <= events.count {

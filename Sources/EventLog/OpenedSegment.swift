@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// The last segment of a log that is opened for writing, after a torn batch was cut off.
+/// The last segment of a log that is opened for writing. A torn batch at its end is already cut off.
 struct OpenedSegment {
     let file: OpenFile
     let first: UInt64

@@ -36,7 +36,7 @@ extension LogDirectory {
                         path: path, firstSequence: first, lastSequence: end.nextSequence - 1,
                         bytes: facts.isEmpty ? last.bytes : try OpenFile(path, O_RDONLY).size(),
                         firstNow: head.firstNow, lastNow: head.firstNow == nil ? nil : end.lastNow))
-                // The end of the segment before. Its size is not needed here: it is read from the file.
+                // The end of the previous segment. `bytes` is not used: that segment's size is read from its file.
                 end = SegmentEnd(nextSequence: first, lastNow: head.opening ?? end.lastNow, bytes: 0)
             }
             return facts.reversed()

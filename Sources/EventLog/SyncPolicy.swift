@@ -5,8 +5,8 @@
 public enum SyncPolicy: Sendable, Hashable {
     /// An event counts as durable after an `fdatasync`. One call covers all waiting events.
     case always
-    /// Calls `fdatasync` this long after a write. For events that are written during an `fdatasync`, this time begins
-    /// at its end. A power failure may lose the events that no `fdatasync` has covered.
+    /// Calls `fdatasync` this long after a write. If events are written during an `fdatasync`, this time begins when
+    /// that `fdatasync` ends. A power failure may lose the events that no `fdatasync` has covered.
     case interval(Duration)
     /// The system decides when to write events to the disk. The log calls `fdatasync` for a finished segment in the
     /// background. After a power failure the log may need a repair.

@@ -43,8 +43,8 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
 
     func exchangeEnded() {
         exchanges -= 1
-        // Hummingbird ends an idle HTTP/2 connection gracefully after one `wait`. If the connection is still open after
-        // two, this timer closes it.
+        // Hummingbird ends an idle HTTP/2 connection gracefully after `wait`. If the connection is still open after
+        // twice this time, this timer closes it.
         if exchanges == 0 { timer?.set(wait + wait) }
     }
 
@@ -80,8 +80,8 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
 /// An event that closes a connection at once, even during a request.
 struct ConnectionMustEnd {}
 
-/// On a TLS connection, delays each close that is on its way to the TLS handler by one turn of the event loop, because
-/// Hummingbird closes an HTTP/2 connection while the last answer is still on its way to the TLS handler.
+/// On a TLS connection, passes each close to the TLS handler one turn of the event loop later, because Hummingbird
+/// closes an HTTP/2 connection while the last answer is still on its way to the TLS handler.
 final class LateClose: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = ByteBuffer
 

@@ -5,8 +5,8 @@ import NIOHTTP1
 import NIOHTTPTypes
 
 /// The handler of an HTTP/1 connection or an HTTP/2 stream, for its requests and their answers. It enforces the time
-/// limits. If the options ask for it, it gives each request an ID, and reports each request whose head was read to the
-/// access log. Only its event loop may use it.
+/// limits. If the options ask for it, the handler gives each request an ID, and reports to the access log each request
+/// whose head was read. Only the handler's event loop may use it.
 final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -26,7 +26,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     private var isInputClosed = false
     private var closesWhenWritten = false
     private var hasRefused = false
-    /// Whether the last answer is written and the rest of its request is read and dropped.
+    /// Whether the last answer is written, and the handler now reads and drops the rest of the request.
     private var isDraining = false
     private var disconnectActions: [@Sendable () -> Void] = []
 
@@ -107,11 +107,11 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         disconnectActions = []
     }
 
-    /// Answers an error of the HTTP/1 parser with a refusal if no answer has begun. In all other cases an error closes
-    /// the HTTP/1 connection or the HTTP/2 stream.
+    /// Ignores errors after the last answer of a connection, because the parser also reports that the input ended
+    /// inside a body that was already refused.
     ///
-    /// After the last answer of a connection, errors are ignored: the parser also reports that the input ended inside a
-    /// body that was already refused.
+    /// Before that, answers an error of the HTTP/1 parser with a refusal if no answer has begun. Any other error closes
+    /// the HTTP/1 connection or the HTTP/2 stream.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !closesWhenWritten || request != nil else { return }
         guard let error = error as? HTTPParserError, isHTTP1, request?.status == nil else {
@@ -210,8 +210,9 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         updatePhase()
     }
 
-    /// A close of the input happens at once. Any other close waits until the answers that have ended are written to the
-    /// socket, and then closes the whole channel. While the rest of a refused request is dropped, a close has no effect.
+    /// While the handler drops the rest of a refused request, a close has no effect. At all other times, a close of the
+    /// input happens at once. Any other close waits until the answers that have ended are written to the socket, and
+    /// then closes the whole channel.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard !isDraining else { return promise?.succeed() ?? () }
         guard mode != .input, unflushedAnswers > 0 else {

@@ -3,8 +3,8 @@ import NIOCore
 import NIOHTTP1
 
 /// Handles what HTTP/1 needs and HTTP/2 does not: the rules for `Host` and `Transfer-Encoding`, `Connection: close`,
-/// and `100 Continue` before a body. Joins the chunks of a body that arrive together, because each part of a body that
-/// is passed on costs as much as thousands of its bytes.
+/// and `100 Continue` before a body. Joins the chunks of a body that arrive together, because passing on one more
+/// part costs as much as passing on thousands of bytes more.
 final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -71,8 +71,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    // RFC 9110, section 10.1.1: a server that refuses the request by its head does not send `100 Continue`. This
-    // check does not know whether the server has room for the body.
+    // RFC 9110, section 10.1.1: a server that refuses the request because of its head does not send
+    // `100 Continue`. This check does not know whether the server has room for the body.
     private func needsContinue(_ head: HTTPRequestHead) -> Bool {
         guard head.version == .http1_1,
             head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" })
@@ -90,7 +90,7 @@ extension HTTPRequestHead {
         // RFC 9112, section 3.2: one `Host`; only HTTP/1.0 may lack it.
         let hostCount = headers["host"].count
         guard hostCount == 1 || (hostCount == 0 && version == .http1_0) else { return false }
-        // RFC 9112, section 6.1: the decoder understands no other coding, and HTTP/1.0 has none.
+        // RFC 9112, section 6.1: HTTP/1.0 has no transfer coding. For HTTP/1.1, the decoder understands only `chunked`.
         let encodings = headers["transfer-encoding"]
         return encodings.isEmpty || (version == .http1_1 && encodings.map { $0.lowercased() } == ["chunked"])
     }

@@ -68,8 +68,8 @@ struct BodyReservation {
 
     fileprivate init(in bodies: HeldBodies, client: ClientNetwork?) { (self.bodies, self.client) = (bodies, client) }
 
-    /// Whether a body of this length would fit now. Reserves nothing: a client must not hold room that it only
-    /// announces.
+    /// Whether a body of this length would fit now. Reserves nothing: a client holds room only for bytes that
+    /// have arrived.
     func hasRoom(for byteCount: Int) -> Bool { bodies.hasRoom(for: byteCount, of: client) }
 
     /// Reserves room for bytes that have arrived.

@@ -83,7 +83,7 @@ package enum WebServerRefusal: Sendable, Hashable {
     /// The request breaks the rules of HTTP, or has a `Transfer-Encoding` other than `chunked`.
     case malformed
     case bodyTooLong
-    /// The body does not fit beside the bodies of all requests, or of the client's requests, that the server holds.
+    /// The bodies that the server already holds, of all clients or of this client, leave no room for the body.
     case tooManyBodies
     /// The path has a maximum of its own in ``WebServerOptions/bodyBytesMax``, and another request uses it.
     case pathInUse

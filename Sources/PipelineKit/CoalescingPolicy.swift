@@ -47,7 +47,8 @@ public struct CoalescingTimes: Sendable, Hashable {
     }
 }
 
-/// A match that may replace a held notification of the same key, or be held itself.
+/// A match that comes to the coalesce stage. Its notification replaces the held notification of the same key, if there
+/// is one.
 public struct CoalescingArrival: ~Escapable {
     /// A held notification of the same key, which the arrival will replace.
     public struct Held: Sendable, Hashable {

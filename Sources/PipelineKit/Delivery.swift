@@ -88,10 +88,11 @@ public struct Delivery: Sendable {
     }
 
     private let content: Content
-    /// How often transports have sent the push before. The wait before the next attempt depends on this number.
+    /// How often transports have sent the push so far: the sum of ``TransportAnswer/attempts`` in all earlier answers
+    /// to the push. The wait before the next attempt depends on this number.
     public var attempts = 0
     /// Whether the delivery sends nothing and only asks for the outcome of a push that is
-    /// ``TransportAnswer/isUnderWay``. It goes only to the transport that has the push.
+    /// ``TransportAnswer/isUnderWay``. Such a query goes only to the transport that has the push.
     public var isStatusQuery = false
 
     /// The ID by which an answer names the delivery.
@@ -106,7 +107,7 @@ public struct Delivery: Sendable {
     package var destination: UInt64 { content.destination }
     /// The beginning of the line, with the values of this device.
     public var head: [UInt8] { content.head }
-    /// The remaining line. Devices of the push that get the same payload can share its memory.
+    /// The line after ``head``. If devices of the push get the same payload, their deliveries can share this array.
     public var rest: [UInt8] { content.rest }
     /// The whole payload, before parts were left out. ``line`` does not contain this payload. All devices of the push
     /// share the payload's memory. Nil if no part was left out, or if the whole payload is too long to be kept. Also
@@ -115,7 +116,7 @@ public struct Delivery: Sendable {
 
     /// - Parameters:
     ///   - head: The beginning of the line.
-    ///   - rest: The remaining line. It is not copied, so any number of deliveries may share one array.
+    ///   - rest: The line after `head`. It is not copied, so any number of deliveries may share one array.
     ///   - unpruned: The payload before parts were left out of it; nil if no part was left out.
     public init(
         id: ID, transport: String, app: App? = nil, head: [UInt8], rest: [UInt8], unpruned: [UInt8]? = nil

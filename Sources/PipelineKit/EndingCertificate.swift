@@ -5,7 +5,7 @@ import Time
 public struct EndingCertificate: Hashable, Sendable {
     private static let notice = Duration.seconds(30 * 86_400)
 
-    /// The settings key that names the certificate, itself or in a mapping below it.
+    /// The settings key whose value is the path of the certificate, or a mapping that contains the path at any depth.
     public let key: String
     /// The app's name in the pipeline file; nil for a certificate that belongs to no app, such as the gateway's.
     public let app: String?

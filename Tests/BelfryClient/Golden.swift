@@ -1,6 +1,6 @@
 import BelfryClient
 
-/// Pushes with made-up identifiers. CloudKit really sent all of them except ``zoneSilent``, which has the form that
+/// Pushes that CloudKit sent, with their identifiers replaced. Only ``zoneSilent`` was written by hand, in the form that
 /// clients parse.
 enum Golden {
     static let alice = "_0123456789abcdef0123456789abcdef"

@@ -174,7 +174,7 @@ struct LogCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `show --follow ends after the event of --until, also at the end of the log`() async throws {
+    @Test func `show --follow ends after the event of --until, even if it is the last event of the log`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let last = try await Command.run(["log", "show", folder + "/changes", "--bare"])

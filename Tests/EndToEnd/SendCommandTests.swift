@@ -86,7 +86,9 @@ struct SendCommandTests {
         let file = try notes.write(Notes.changes(0..<3), to: "in.ndjson")
         let refused = try await Command.run(["send", notes.pipeline, "--producer", "shop", file])
         #expect(refused.status == 77)
-        #expect(refused.errors.contains("the producer name 'shop' belongs to the program that first used it"), "\(refused.errors)")
+        #expect(
+            refused.errors.contains("the producer name 'shop' belongs to the program that first used it"),
+            "\(refused.errors)")
         #expect(!refused.errors.contains("earlier run") && refused.errors.hasSuffix("no line was accepted yet\n"))
         let other = try await Command.run(["send", notes.pipeline, "--producer", "shop-2", file])
         #expect(other.errors == "3 lines sent\n")

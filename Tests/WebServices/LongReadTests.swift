@@ -11,7 +11,7 @@ struct LongReadTests {
     private static let query = #"{"query":{"recordType":"Note"}}"#
     private static let lookup = #"{"records":[{"recordName":"n1"}]}"#
 
-    @Test func `queries that take long delay neither lookups nor writes`() async throws {
+    @Test func `long queries delay neither lookups nor writes`() async throws {
         try await GatewayRig.with { rig in
             _ = try await rig.modify("create", "n1")
             let (release, begun) = (DispatchSemaphore(value: 0), AsyncStream<Void>.makeStream())

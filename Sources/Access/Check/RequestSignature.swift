@@ -47,7 +47,7 @@ struct RequestSignature {
     /// Whether the key signed the date, the body and the path of the request.
     func isValid(for request: AccessRequest, _ key: PublicKey) -> Bool {
         let digest = Data(SHA256.digest(of: request.body)).base64EncodedString()
-        // For an empty body, some clients sign the digest of no bytes, and MistKit signs an empty string.
+        // For an empty body, some clients sign the digest of no bytes. MistKit signs an empty string in its place.
         let bodies = request.body.isEmpty ? [digest, ""] : [digest]
         // CloudKit JS signs the path with the query, and OpenCloudKit signs only the path.
         let paths = request.rawQuery.isEmpty ? [request.path] : ["\(request.path)?\(request.rawQuery)", request.path]

@@ -18,8 +18,8 @@ package struct SignIn: Hashable, Sendable {
 extension Authenticator {
     /// Exchanges an assertion for a web authentication token of the app whose API token is in the query.
     ///
-    /// - Parameter use: Records the assertion as used, after all checks of the assertion. Throws if the assertion was
-    ///   used before, or cannot be recorded now.
+    /// - Parameter use: Called when the assertion has passed all checks. Records the assertion as used. Throws if the
+    ///   assertion was used before, or cannot be recorded now.
     func signIn(
         _ request: AccessRequest, _ text: String, keepsSignedIn: Bool, at now: Instant,
         use: (Assertion) throws(AccessError) -> Void

@@ -5,7 +5,7 @@ import Synchronization
 /// request.
 final class AccessKeyMonitor: Sendable {
     enum Reading: Sendable {
-        /// The gateway has no key file, or the key file has not existed since the gateway started.
+        /// The gateway has no key file, or has not found the file yet.
         case open
         case keys(AccessKeys)
         /// The file cannot be used. Every request is refused until the file can be used.
@@ -52,7 +52,7 @@ final class AccessKeyMonitor: Sendable {
 
     /// - Parameters:
     ///   - file: Nil if the gateway has no keys and never gets any.
-    ///   - report: Called once for each problem with the file, until the problem changes or ends.
+    ///   - report: Called when a problem with the file begins, and when it changes into another problem.
     init(_ file: AccessKeyFile?, report: @escaping @Sendable (AccessKeyError) -> Void) {
         (self.file, self.report) = (file, report)
         state = Mutex(State())

@@ -3,8 +3,9 @@ import Time
 /// Limits failed attempts for each client and each key with token buckets. A failure takes a token from a bucket, and
 /// the bucket gains one token in each interval until it is full.
 ///
-/// A client without tokens is refused before its credentials are checked. A key without tokens refuses only clients
-/// that have failed lately. Otherwise an attacker with many addresses could lock the key's owner out.
+/// While a client's bucket is empty, the client is refused before its credentials are checked. While a key's bucket is
+/// empty, requests with this key are refused only if their clients have failed lately. If all requests with the key
+/// were refused, an attacker with many addresses could lock the key's owner out.
 struct FailureLimiter: Sendable {
     struct Limit: Sendable {
         /// How many failures are allowed at once.
@@ -31,14 +32,14 @@ struct FailureLimiter: Sendable {
 
     var count: Int { refills.count }
 
-    /// - Throws: `THROTTLED` if the client has no tokens.
+    /// - Throws: `THROTTLED` if the client's bucket has no token.
     func admit(_ client: ClientAddress, at now: Instant) throws(AccessError) {
         if let wait = wait(.client(client), at: now) {
             throw .throttled(wait, "too many failed attempts from this address")
         }
     }
 
-    /// - Throws: `THROTTLED` if the key has no tokens and the client's bucket is not full.
+    /// - Throws: `THROTTLED` if the key's bucket has no token and the client's bucket is not full.
     func admit(_ client: ClientAddress, to keyID: String, at now: Instant) throws(AccessError) {
         guard let refill = refills[.client(client)], refill > now, let wait = wait(.key(keyID), at: now) else { return }
         throw .throttled(wait, "too many failed attempts with this key")

@@ -120,7 +120,7 @@ private struct ClaimSet {
         return value.elements.compactMap(\.string)
     }
 
-    /// RFC 7519, section 2: seconds since 1970, also with a fraction.
+    /// RFC 7519, section 2: seconds since 1970. A fraction is allowed.
     func time(_ name: String) throws(AccessError) -> Instant {
         guard let seconds = json.member(name)?.double, (0...100_000_000_000).contains(seconds) else {
             throw wrong(name, "it is missing, or is not a time in seconds since 1970")

@@ -8,7 +8,7 @@ struct WebSession: Hashable, Sendable {
     var environment: ContainerEnvironment
     /// The ID of the API token under which the user signed in. The session ends when this API token is revoked.
     var keyID: String
-    /// The databases that the key which signed the user's assertion allows. The API token may allow fewer.
+    /// The databases that the sign-in key of the user's assertion allows. The API token may allow fewer.
     var databases: Set<DatabaseScope>
     var isReadOnly: Bool
     /// When the user signed in. A renewed token keeps this time, so that signing out everywhere ends the whole session.

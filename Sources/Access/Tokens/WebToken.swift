@@ -7,8 +7,8 @@ import Time
 
 /// A web authentication token: the Base64 of a version, an HMAC and the session as JSON.
 ///
-/// The gateway stores no tokens. Only those who have the secret can issue a token. A token has the characters of
-/// Apple's tokens, and at least 100 of them, because some clients check both.
+/// The gateway stores no tokens. Only those who have the secret can issue a token. Some clients check the characters
+/// and the length of a token. So a token has only characters that Apple's tokens have, and at least 100 characters.
 enum WebToken {
     private static let version: UInt8 = 1
     private static let codeBytes = 32

@@ -15,7 +15,7 @@ public struct BelfryUser: Hashable, Sendable {
     /// The user's record name.
     public var recordName: String
 
-    /// Names a user. The names are checked when a command is made.
+    /// Identifies a user. The record name and the container are checked when a command is made.
     public init(_ recordName: String, container: String, environment: Environment = .production) {
         (self.recordName, self.container, self.environment) = (recordName, container, environment)
     }

@@ -18,7 +18,10 @@ extension RemoteNotification where Self: CKNotification {
         self = notification
     }
 
-    /// Makes the notification in a payload's JSON. Nil also if the bytes are not a JSON object.
+    /// Makes the notification in a payload's JSON.
+    ///
+    /// Nil if the bytes are not a JSON object, or if ``init(fromRemoteNotificationDictionary:)`` returns nil for this
+    /// object.
     ///
     /// CloudKit does not have this initializer.
     public init?(fromRemoteNotificationPayload payload: some Sequence<UInt8>) {

@@ -24,8 +24,8 @@ struct APNsDisplay: Sendable {
         }
     }
 
-    /// What happened to a push. Replaces the record's word `overwritten`, which suggests that this push was lost: this
-    /// push is stored, and an earlier push was lost.
+    /// What happened to a push. Replaces the record's word `overwritten`, which suggests that this push was lost. In
+    /// fact, this push is stored, and an earlier push was lost.
     private func words(_ fate: String, _ replaced: String?) -> String {
         fate == "overwritten" ? "stored in place of \(replaced ?? "an earlier push")" : fate
     }

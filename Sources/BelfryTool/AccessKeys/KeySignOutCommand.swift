@@ -6,7 +6,7 @@ import Time
 struct KeySignOutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign-out",
-        abstract: "Signs a user out on all devices, or everybody.",
+        abstract: "Signs out one user, or everybody, on all devices.",
         discussion: """
             All web authentication tokens of the user in the container become invalid. With --everybody, the gateway gets a \
             new secret, so all tokens of all users become invalid: do this if somebody else has read the key file.

@@ -110,7 +110,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         let near = Spelling.suggestion(for: command[0], among: known).map { "\($0) " } ?? ""
         throw ToolFailure(
             .unavailable,
-            "\(command[0]) is neither a stage nor a program, as a path or in PATH; \(near)the stages are "
+            "\(command[0]) is neither a stage nor a program (a path, or a name in PATH); \(near)the stages are "
                 + known.joined(separator: ", "))
     }
 }

@@ -69,8 +69,8 @@ struct RedriveCommand: AsyncParsableCommand {
     func validate() throws {
         if door != nil, keys.key != nil {
             throw ValidationError(
-                "--door and --key are both given, but --key needs the key of the door's stage, which only the pipeline file "
-                    + "contains: remove --door")
+                "--door and --key are both given. To use --key, Belfry also needs the public key of the door's stage, "
+                    + "which only the pipeline file contains: remove --door")
         }
         if limit < 1 { throw ValidationError("--limit takes a number from 1 on, not \(limit)") }
         if let useless = include.first(where: { !Obsolescence.includable.contains($0) }) {

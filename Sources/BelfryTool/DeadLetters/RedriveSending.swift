@@ -41,7 +41,8 @@ private final class Run {
     private var lastAnswer = ContinuousClock.now
     /// The letters that the door has not answered yet, by the line numbers under which the producer sends them.
     private var unanswered: [UInt64: EventPlace] = [:]
-    /// How many letters the door accepted or refused, but whose answers were lost when it restarted.
+    /// The number of letters whose answers were lost when the door restarted. The door accepted or refused these
+    /// letters.
     private var lostAnswers = 0
     private var progress = ProgressLine()
     private(set) var totals = RedriveTotals()

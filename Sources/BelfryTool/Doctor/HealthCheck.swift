@@ -78,8 +78,8 @@ struct HealthCheck: DoctorCheck {
         return finding(plan.stage, health)
     }
 
-    /// Whether this pipeline's stage answered: the answer has the stage's name and, if it gives the identity of a log,
-    /// the identity of the stage's log in this pipeline.
+    /// Whether the stage of this pipeline answered, and not another program. The answer must contain the stage's name.
+    /// If it also contains the identity of a log, this must be the identity of the stage's log.
     private static func isOurs(_ health: StageHealth, _ plan: HostPlan) throws -> Bool {
         guard health.stage == plan.stage, let identity = health.identity else { return health.stage == plan.stage }
         let directory = plan.logsDirectory + "/" + plan.logName

@@ -46,7 +46,8 @@ struct LogsCheck: DoctorCheck {
         let bytes = logs.reduce(0) { $0 + $1.bytes }
         return Finding(
             .ok, "log.whole",
-            "\(logs.count.of("log")), \(events.of("event")), \(byteText(bytes)); no segment is missing, and the last ones are undamaged",
+            "\(logs.count.of("log")), \(events.of("event")), \(byteText(bytes)); no segment is missing, and the last "
+                + "segments are undamaged",
             ["logs": .count(logs.count), "events": .count(events), "bytes": .count(bytes)])
     }
 

@@ -9,7 +9,7 @@ struct LogImporter: ~Copyable {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax, depthMax: 512))
     private var current: (name: String, log: LogImport)?
     private var batch: Batch?
-    /// The logs since the previous `end` line, with the numbers of their batches and events.
+    /// The logs since the previous `end` line, each with the number of its batches and the number of its events.
     private var counts: [ExportedLog] = []
     private var lastSequence: UInt64 = 0
     private var hasEnded = false

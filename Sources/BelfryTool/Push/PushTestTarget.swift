@@ -79,10 +79,10 @@ struct TestDevice {
     }
 
     /// Finds the device in ingest's log, by the last registration that deliver accepts. If the user has devices of this
-    /// name in several containers or environments, takes the device whose first event came last.
+    /// name in several containers or environments, takes the device that was registered last.
     ///
-    /// - Throws: ``ToolFailure`` with status 66 if there are no logs, if there is no such registration, or if the
-    ///   device was unregistered after it.
+    /// - Throws: ``ToolFailure`` with status 66 if there are no logs, if deliver accepts no registration, or if a
+    ///   device of this name was unregistered after the last registration.
     static func find(
         user: String, device: String, in pipeline: String, _ kinds: [String: any Transport.Type]
     ) throws -> TestDevice {

@@ -4,13 +4,13 @@ import PipelineRuntime
 
 /// The folder for the logs of `belfry run`: temporary, or one that the user named.
 struct LogsFolder {
-    /// The pipeline's data folder. Temporary even if the user named a folder: it may contain sockets, and a socket
-    /// needs a short path.
+    /// The pipeline's data folder. It is temporary even if the user named a folder for the logs, because the data
+    /// folder may contain sockets, and a socket needs a short path.
     let data: String
 
     /// - Parameters:
-    ///   - userFolder: The folder in which the logs stay after the run; it must not contain logs. Nil for temporary
-    ///     logs.
+    ///   - userFolder: The folder in which the logs stay after the run. It must not contain earlier logs. Nil for
+    ///     temporary logs.
     ///   - mode: The mode of the user's folder, if that folder is made.
     /// - Throws: ``ToolFailure`` with status 73 if a folder cannot be made or contains logs, and with 74 if a folder
     ///   cannot be written.

@@ -34,7 +34,7 @@ struct RunCommand: AsyncParsableCommand {
     @Argument(help: "Files of commands, one JSON object a line; - or nothing for standard input.", completion: .file())
     var inputs: [String] = []
 
-    @Option(help: "Keep the logs in this folder, which must not contain logs.", completion: .directory)
+    @Option(help: "Keep the logs in this folder, which must not contain earlier logs.", completion: .directory)
     var logs: String?
 
     func run() async throws {

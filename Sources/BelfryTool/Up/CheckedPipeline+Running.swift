@@ -5,7 +5,7 @@ extension CheckedPipeline {
     ///
     /// Does not compare the settings of the gateway: the gateway itself refuses a file whose changes it cannot use.
     ///
-    /// - Throws: ``PipelineFileError`` with all other changes that need a restart.
+    /// - Throws: ``PipelineFileError`` with all differences that need a restart.
     func checkReload(from running: PipelineFile) throws(PipelineFileError) {
         var errors: [SettingsError] = []
         if file.data != running.data { errors.append(restart("data", "the running pipeline uses \(running.data)")) }

@@ -12,7 +12,7 @@ struct APIBench: Sendable {
     /// How many requests of each kind to send. The bench sends fewer requests with 10 or 200 operations.
     let requests: Int
     let connections: Int
-    /// How many records the zone has before the requests, rounded down to a multiple of 200.
+    /// How many records the bench saves before it measures. A multiple of 200.
     let records: Int
     /// The setting `log.sync` of the pipeline file.
     let sync: String

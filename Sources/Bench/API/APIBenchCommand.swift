@@ -19,7 +19,7 @@ struct APIBenchCommand: AsyncParsableCommand {
               belfry bench api --records 1000000 --connections 1
             """)
 
-    @Option(help: "How many requests of each kind to send (fewer with 10 or 200 operations).")
+    @Option(help: "How many requests of each kind to send; fewer if a request has 10 or 200 operations.")
     var requests = 20_000
 
     @Option(help: "How many connections to open. Each sends its next request after an answer.")

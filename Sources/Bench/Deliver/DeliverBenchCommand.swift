@@ -69,7 +69,8 @@ struct DeliverBenchReport: BenchReport {
                 result.h2load.text(decimals: 0), result.stageRatio.text(decimals: 2),
                 result.stage.cpuMicroseconds.text(decimals: 2), "", "")
         }
-        let latency = results.compactMap(\.latency).first.map { ["", "at half the first rate: \($0.text)"] } ?? []
+        let latency =
+            results.compactMap(\.latency).first.map { ["", "at half the pushes/s of the first row: \($0.text)"] } ?? []
         return [
             "\(count.grouped) pushes of \(DeliverBenchPushes.payload.utf8.count) bytes over TLS to nghttpd, "
                 + "\(runs.of("run")), \(BuildKind.word) build", "",

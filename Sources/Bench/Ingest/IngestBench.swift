@@ -178,7 +178,7 @@ private enum IngestLine {
         buffer.append("}}\n")
     }
 
-    /// Writes the beginning of a command, through the zone of its record.
+    /// Writes the beginning of a command. The zone of the record is the last part that this method writes.
     private static func begin(_ event: StaticString, _ record: Int, to buffer: inout ByteBuffer) {
         let user = record % users
         buffer.begin(event: event)

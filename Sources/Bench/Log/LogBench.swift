@@ -16,7 +16,7 @@ struct LogBench {
         var perSecond: Double
         /// How many events a second were written to the plain file.
         var baseline: Double
-        /// How often the second of the two logs called fdatasync.
+        /// The number of fdatasync calls for the log that is written after the plain file.
         var syncs: Int
         var ratio: Double { perSecond / baseline }
     }

@@ -51,7 +51,7 @@ struct MatchBenchReport: BenchReport {
         var table = TextTable("RATE", "changes/s", "× scan")
         for (name, rate) in [
             ("scan of all subscriptions", result.scannedPerSecond), ("index", result.perSecond),
-            ("index, with a save or delete in 100 operations", result.mixedPerSecond),
+            ("index, one save or delete in 100 operations", result.mixedPerSecond),
         ] { table.add(name, rate.text(decimals: 0), (rate / result.scannedPerSecond).text(decimals: 0)) }
         return table
     }

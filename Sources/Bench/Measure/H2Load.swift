@@ -68,7 +68,7 @@ struct H2Load {
         return rate
     }
 
-    /// Reads the durations in the log's third column.
+    /// Reads the durations in the third column of the file that `h2load` has written.
     private func latency(_ log: String) throws -> Percentiles {
         let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
         return Percentiles(lines.compactMap { $0.split(separator: "\t").dropFirst(2).first.flatMap { Int64($0) } })

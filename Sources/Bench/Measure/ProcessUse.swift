@@ -27,7 +27,7 @@ struct ProcessUse: Hashable, Sendable {
         return use
     }
 
-    /// Nil if `stat` lacks the times. The memory that `status` does not name is zero.
+    /// Nil if `stat` lacks the times. A property of the memory is 0 if `status` has no line for it.
     ///
     /// - Parameters:
     ///   - stat: `/proc/PID/stat`. Fields 14 and 15 are user and system time in ticks; field 2, in parentheses, may

@@ -53,7 +53,8 @@ struct ChangeTemplate {
 
     // MARK: Building the template
 
-    /// Appends the zone. Its number is ``Workload/Change/topic``: a change of this kind has no field `topic`.
+    /// Appends the zone of a change that a zone subscription may watch. Such a change has no field `topic`, so
+    /// ``Workload/Change/topic`` is the number of the zone.
     private mutating func zone() {
         text("\"zoneID\":{")
         quoted("zoneName", "Z", .topic, 7)
@@ -85,7 +86,7 @@ struct ChangeTemplate {
         bytes += [UInt8](repeating: UInt8(ascii: "0"), count: digits)
     }
 
-    /// Appends a member whose value is a prefix and a gap, and a comma.
+    /// Appends a member and a comma. The value of the member is a string that consists of a prefix and a gap.
     private mutating func quoted(_ key: String, _ prefix: String, _ gap: Gap, _ digits: Int) {
         text("\"\(key)\":\"\(prefix)")
         self.gap(gap, digits)

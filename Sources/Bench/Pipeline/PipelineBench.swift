@@ -7,8 +7,8 @@ struct PipelineBenchOptions: Sendable {
     var rate: Int?
     var subscriptions = 10_000
     var records = 100_000
-    /// How many devices to register, one for each user. Every user with subscriptions has a device, so if more users
-    /// have subscriptions, there are more devices than this number.
+    /// How many devices to register, one for each user. Every user with subscriptions gets a device, even if there are
+    /// more of these users than this number.
     var devices = 0
     /// The setting `snapshotBytes` of the pipeline file; nil for the default.
     var snapshotBytes: String?

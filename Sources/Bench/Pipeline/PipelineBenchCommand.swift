@@ -35,7 +35,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "How many changes to send.")
     var changes: UInt64 = 1_000_000
 
-    @Option(help: "Changes a second, a few each millisecond (default: as fast as the stages take them).")
+    @Option(help: "How many changes to send each second, evenly spread (default: as fast as the stages take them).")
     var rate: Int?
 
     @OptionGroup var subscriptionsOption: SubscriptionsOption

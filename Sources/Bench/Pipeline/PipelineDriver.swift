@@ -182,7 +182,7 @@ final class PipelineDriver {
         }
     }
 
-    /// The longest pauses of each stage since the last call.
+    /// The longest pauses of each stage since the previous call of this method.
     private func pauses() throws -> [[StagePause]] {
         try stages.plans.map { plan in
             try StageProbe(plan, stages.context, timeout: .seconds(5)).ask(forgetsPauses: true)?.pauses ?? []

@@ -11,7 +11,7 @@ struct PipelineReport: BenchReport {
             "sync \(options.sync), seed \(options.seed), \(BuildKind.word) build",
             "",
             "\(result.perSecond.text(decimals: 0)) changes/s end to end (\(result.seconds.text(decimals: 2)) s; "
-                + "ingest answered the last one after \(result.sendSeconds.text(decimals: 2)) s)",
+                + "ingest answered the last change after \(result.sendSeconds.text(decimals: 2)) s)",
             "from ingest to push: \(result.latency.text)",
             result.isRight
                 ? "\(result.pushes.of("push")), as expected"

@@ -3,11 +3,11 @@ extension SnapshotStore {
     /// because its state may be damaged.
     package static let newestKept = 2
 
-    /// Removes snapshots until the others fit both limits. Removes snapshots with unreadable headers, too.
+    /// Removes all snapshots with unreadable headers, and then other snapshots until the rest fits both limits.
     ///
-    /// The newest ``newestKept`` stay, even beyond the limits. Of the others, the method first removes the snapshot
-    /// whose two neighbours have the closest upstream sequences. So the remaining snapshots are spread over the
-    /// history.
+    /// The newest ``newestKept`` stay, even beyond the limits. Of the others, the method always removes the snapshot
+    /// whose removal leaves the smallest gap between upstream sequences. So the remaining snapshots are spread over
+    /// the history.
     package func thin(bytesMax: UInt64, countMax: Int = .max) throws(EventLogError) {
         var kept: [(file: SnapshotFile, position: UInt64)] = []
         for file in try list() {

@@ -35,9 +35,9 @@ package struct CaseExport {
 
     private static let disguisesMax: UInt64 = 4
 
-    /// - Throws: ``ToolFailure`` with 1 if the inputs no longer lead to the recorded result, or only without
-    ///   pseudonyms, with 66 if there is no such outcome, push or change, with 64 if the outcome belongs to a redrive
-    ///   or the change is not a change of a record, with 65 if the outcome or its push lacks a member, with 78 if a
+    /// - Throws: ``ToolFailure`` with 1 if the inputs no longer lead to the recorded result, or lead to it only without
+    ///   pseudonyms; with 66 if there is no such outcome, push or change; with 64 if the outcome belongs to a redrive
+    ///   or the change is not a change of a record; with 65 if the outcome or its push lacks a member; with 78 if a
     ///   stage is a plugin program. `EventLogError` if a log cannot be read.
     package func make(_ target: CaseTarget) throws -> Case {
         var notes: [String] = []
@@ -79,7 +79,7 @@ package struct CaseExport {
         let badge = try push.withJSON { $0[.payload]?["aps"]?[.badge]?.int64 }
         if badge != nil { try candidates.add(badgesOf: user, before: push.sequence) }
         let ignoresBadge = candidates.hasTooManyBadgeChanges
-        if ignoresBadge { notes.append("the badge will differ: too many changes raised it") }
+        if ignoresBadge { notes.append("the badge will differ from the recorded one: too many changes raised it") }
         try noteAnswer(event, &notes)
         let wanted = try event.withJSON { json in
             try push.withJSON { CaseOutcome(json, push: $0, ignoresBadge: ignoresBadge) { $0 } }
@@ -87,8 +87,8 @@ package struct CaseExport {
         guard let wanted else {
             throw ToolFailure(
                 .badData,
-                "outcome \(sequence) lacks user or outcome, or its push lacks causes, notificationID, payload or "
-                    + "headers; a case needs all these members")
+                "outcome \(sequence) lacks the member user or outcome, or its push lacks causes, notificationID, "
+                    + "payload or headers; a case needs all these members")
         }
         let trial = CaseTrial(logs: logs, seed: seed, wanted: .outcome(wanted), ignoresBadge: ignoresBadge)
         return Start(
@@ -161,7 +161,7 @@ extension CaseExport {
         throw ToolFailure(
             .no,
             "\(larger.lines.count.of("input")) do not lead to the recorded result again: the rules or settings have "
-                + "changed since, a stage was behind, or older inputs are needed; nothing was written")
+                + "changed since, a stage had fallen behind, or older inputs are needed; nothing was written")
     }
 
     /// Tries the inputs with and without the members that ingest added, and prefers the inputs without them. Returns

@@ -3,7 +3,7 @@ struct CaseShrinking<Element> {
     let passesTest: ([Element]) throws -> Bool
 
     /// - Parameter elements: A list that passes the test.
-    /// - Returns: A list that passes the test, but fails it without any one of its elements.
+    /// - Returns: A list that passes the test, but fails it as soon as any single element is removed.
     func shrink(_ elements: [Element]) throws -> [Element] {
         var kept = elements
         var size = max(elements.count / 2, 1)

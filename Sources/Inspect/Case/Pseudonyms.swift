@@ -10,9 +10,10 @@ import Predicates
 /// its other case do not map to each other, such as the Kelvin sign. In comparisons that ignore case, the order of such
 /// letters may change.
 ///
-/// With `replacesByWord`, each word has its own pseudonym. Then the order of strings may change next to a word that is
-/// not replaced. Two words that a search treats as equal stay equal only if they differ in case alone. A case whose
-/// outcome changes with the pseudonyms is not written.
+/// With `replacesByWord`, each word has its own pseudonym, except stop words, which are kept. Then the order of two
+/// strings may change if one has a stop word where the other has a replaced word. Two words that a search treats as
+/// equal stay equal only if they differ in upper and lower case alone. ``CaseExport`` writes no export whose outcome
+/// changes with the pseudonyms.
 struct Pseudonyms {
     private struct Node {
         var children: [Unicode.Scalar: Int] = [:]

@@ -25,8 +25,8 @@ package struct DeadLetterFilter: Sendable {
     package init() {}
 
     /// Rejects unknown codes. The known codes are the codes of the letters in the logs, and the codes of outcomes that
-    /// are dead letters. An unknown code with a dot may be the code of a rejection, so it is rejected only if it looks
-    /// like a misspelling of a known code.
+    /// are dead letters. An unknown code with a dot may be the code of a stage's rejection, so it is an error only if
+    /// it looks like a misspelling of a known code.
     ///
     /// - Parameter found: The codes of all letters in the logs.
     func checkCodes(_ found: Set<String>) throws {
@@ -41,7 +41,7 @@ package struct DeadLetterFilter: Sendable {
         }
     }
 
-    /// False if the filter excludes the letter by one of the members that are known before other logs are read.
+    /// Whether the filter may select the letter. Compares only what is known before other logs are read.
     func mayAccept(_ letter: DeadLetter) -> Bool {
         Self.isOneOf(stage, letter.stage) && Self.isOneOf(code, letter.code) && hasReason(letter)
             && Self.isOneOf(user, letter.user?.string) && Self.isOneOf(device, letter.device?.string)

@@ -15,8 +15,8 @@ struct OutcomeHistory {
         let device: ExactText
     }
 
-    /// The newest push that was accepted, is waiting or will be redriven, in each slot, with its
-    /// ``UndeliveredPush/order``.
+    /// For each slot, the newest push that was accepted, is waiting or will be redriven, and the
+    /// ``UndeliveredPush/order`` of this push.
     private var newest: [DeviceSlot: (order: UInt64, push: UInt64)] = [:]
     /// Pushes with an attempt and no outcome: they wait for another attempt.
     private var waiting: Set<WaitingPush> = []

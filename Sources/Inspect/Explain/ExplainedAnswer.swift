@@ -40,8 +40,8 @@ package struct ExplainedAnswer {
                 try DeadLetterReasons.all(of: [change.sequence], $0, logs)[change.sequence]
             } : nil
         let isTrimmed = try logs.lacksFirstChanges()
-        // The explanations of a fresh match stage, made by today's rules: this build with the current settings. If the
-        // stage crashed on this change, it would crash again here.
+        // A fresh match stage explains by today's rules: this build with the current settings. If the recorded stage
+        // crashed on this change, no fresh stage is asked, because it would crash too.
         let rules =
             try letter?.isOfCrash == true
             ? []

@@ -82,7 +82,7 @@ extension NotificationTrail {
     private static func flushed(_ atLimit: String, _ stage: PipelineStage) -> Explanation {
         Explanation(
             stage.kind, .notificationFlushed,
-            "the user's limit of pending notifications was reached, so this one was sent at once (\(atLimit))",
+            "too many notifications waited for the user, so this one left early (setting atLimit: \(atLimit))",
             [.init("atLimit", atLimit)])
     }
 

@@ -162,7 +162,7 @@ extension JSONValue {
     }
 }
 
-// MARK: - One pass for all
+// MARK: - Finding the events of all flows in one pass
 
 extension NotificationTrail {
     /// Finds the first event of a stage's log for each flow, and ends the flows without an event.

@@ -99,9 +99,9 @@ package enum AbsentLogs {
         var (reasons, read) = ([String: String](), Set<String>())
         for name in present {
             let stage = name.hasSuffix(LogPlace.deadLetters) ? String(name.dropLast(LogPlace.deadLetters.count)) : nil
-            if let stage { reasons[stage] = "whose dead letters are there" }
+            if let stage { reasons[stage] = "although its dead letters are there" }
             guard let upstream = try upstream(ofLogAt: folder + "/" + name) else { continue }
-            reasons[upstream] = reasons[upstream] ?? "which \(name) was made from"
+            reasons[upstream] = reasons[upstream] ?? "from which log \(name) was made"
             if stage == nil { read.insert(upstream) }
         }
         let begun = RecordedLogs.standardNames.prefix { present.contains($0) }

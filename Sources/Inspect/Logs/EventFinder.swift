@@ -26,7 +26,7 @@ package protocol EventFinder {
     /// Calls `body` in order with each event from `first` through `last` that contains all names, until `body` returns
     /// false. Each name must occur in the role that its ``SearchName`` has, such as the receiver of a push.
     ///
-    /// `body` may also get other events, so it must check each event.
+    /// `body` may also get events that lack one of these names or roles, so it must check each event.
     func events(
         in log: String, from first: UInt64, through last: UInt64, naming names: [SearchName],
         _ body: (LogScan.Event) throws -> Bool

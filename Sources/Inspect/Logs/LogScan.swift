@@ -44,7 +44,7 @@ package struct LogScan: EventFinder {
     /// Reads whole batches from a time on, until `isEnough` returns true for the batch that was just read.
     ///
     /// - Parameter values: Events that lack one of these values may be left out, so `body` must check each event.
-    /// - Returns: False if the log ended first.
+    /// - Returns: False if the log ended before `isEnough` returned true.
     @discardableResult
     static func events(
         in log: String, from now: Instant, containing values: [RequiredValue] = [], body: (Event) throws -> Void,

@@ -16,8 +16,8 @@ package final class Causality {
         let change: UInt64
     }
 
-    /// If a log has at least this many events about a change, each notification is looked up by its user and
-    /// subscription, and in the outcomes log by its user.
+    /// If a log has fewer events about a change than this, they are all read at once. Otherwise only those about one
+    /// user and one subscription are read at a time; in the outcomes log, those about one user.
     private static let eventsMax = 2_000
     /// The most changes that one event is traced back to; older ones are left out.
     static let originsMax = 50

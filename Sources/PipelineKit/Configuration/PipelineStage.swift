@@ -4,8 +4,8 @@ import Events
 package struct PipelineStage: Sendable {
     /// Letters a-z, digits and hyphens; unique in its file.
     package let name: String
-    /// The kind of the stage. It is the stage's name, unless `stage:` gives another. A program's kind need not be
-    /// registered.
+    /// The kind of the stage: the value of `stage:` or, without `stage:`, the stage's name. A program's kind need not
+    /// be registered.
     package let kind: String
     /// The upstream stage; nil for the source.
     package let from: String?

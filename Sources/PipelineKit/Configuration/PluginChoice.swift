@@ -21,7 +21,7 @@ public struct PluginChoice: Sendable {
         self.settings = settings
     }
 
-    /// The error for a name that is not registered. `what` is the kind of plugin: `policy` or `transport`.
+    /// The error for a name that is not registered. `what` is the error's word for the plugin: `policy` or `transport`.
     package func unknown(_ what: String, known: [String]) -> SettingsError {
         let near = Spelling.suggestion(for: kind, among: known).map { $0 + " " } ?? ""
         let (reason, hint) = ("unknown \(what) '\(kind)'", "\(near)known: \(known.joined(separator: ", "))")
@@ -32,8 +32,8 @@ public struct PluginChoice: Sendable {
 }
 
 extension SettingsReader {
-    /// A plugin: its name, or a mapping with its settings and, under `use`, its name. If the key is missing, the
-    /// default plugin without settings.
+    /// The plugin that the key chooses. The key's value is the plugin's name, or a mapping that has the name under
+    /// `use` and the plugin's settings beside it. If the key is missing, returns the default plugin without settings.
     public mutating func plugin(_ key: String, default standard: String) throws(SettingsError) -> PluginChoice {
         let path = path(to: key)
         note(key, "name, or mapping with `use`", default: standard)

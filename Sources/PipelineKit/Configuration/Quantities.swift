@@ -22,7 +22,8 @@ struct Quantities {
 
     /// The amount in the smallest unit.
     ///
-    /// - Parameter isLong: Whether the setting is a duration of at least a second. The hint depends on this.
+    /// - Parameter isLong: Whether the setting allows only durations of at least a second. If so, the error for a text
+    ///   without a unit suggests seconds and days, otherwise milliseconds and seconds.
     func amount(of text: String, isLong: Bool = false) throws(Complaint) -> Int64 {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }

@@ -31,6 +31,6 @@ package struct RetentionSettings: PluginSettings, Equatable {
             deadLetters: try settings.optionalDuration("deadLetters", in: Self.durationRange))
     }
 
-    /// The age at which dead letters are removed: at least the age of other events.
+    /// The age at which dead letters are removed: ``deadLetters``, or ``age`` if that is longer.
     package var deadLettersAge: Duration { max(deadLetters, age ?? deadLetters) }
 }

@@ -187,7 +187,7 @@ extension Secret.Source {
     }
 
     static let fileKey = "$file"
-    /// In recorded settings, replaces a text that was in the pipeline file.
+    /// The key that recorded settings have in place of a secret's text that was in the pipeline file.
     static let leftOutKey = "$leftOut"
     private static let keys = [fileKey, "$env", "$credential"]
 

@@ -4,7 +4,7 @@ struct Place: Equatable, Sendable {
     let column: Int
 }
 
-/// A YAML value. The reader of a setting decides its type.
+/// A YAML value. The code that reads a setting decides the value's type.
 struct SettingsNode: Sendable {
     enum Content: Sendable {
         /// A key with no value, or `null`.

@@ -96,7 +96,8 @@ public struct SettingsReader: Sendable {
     /// Whether a mistake in the key's value was already reported. Then other rules about the value cannot be checked.
     public func isExcused(_ key: String) -> Bool { excused.contains(path(to: key)) }
 
-    /// An error at a key's value, or at the mapping's name if the key is missing, for the plugin's own rules.
+    /// An error for the plugin's own rules. The place of the error is the key's value or, if the key is missing, the
+    /// mapping's name.
     ///
     /// If the key is missing and the reason begins with `required`, the key may have been mistyped. If an unknown key
     /// looks like the missing key, the unknown key is reported instead.

@@ -112,7 +112,7 @@ extension ExplanationCode {
         case .notificationMade: "The match became a notification."
         case .notificationHeld: "The notification is held in case a newer one replaces it."
         case .notificationFlushed:
-            "The user had the maximum number of held notifications, so one left before its window was over."
+            "The user had the maximum number of held notifications, so this notification left at once."
         case .coalescedInto: "A newer notification replaced this one and counts its change too."
         case .payloadAlert: "The push shows or plays something, or sets the badge."
         case .payloadSilent: "The push is silent: it wakes the app and shows nothing."

@@ -63,7 +63,7 @@ public struct SnapshotReader: ~Escapable {
     public mutating func view() throws(SnapshotError) -> RawSpan {
         let count = try number()
         guard count <= UInt64(bytes.byteCount - offset) else {
-            throw SnapshotError("the rest is too short for \(count) bytes", at: offset)
+            throw SnapshotError("fewer than \(count) bytes are left", at: offset)
         }
         defer { offset += Int(count) }
         return bytes.extracting(offset..<offset + Int(count))
@@ -96,7 +96,7 @@ public struct SnapshotReader: ~Escapable {
         let start = offset
         let count = try number()
         guard count <= UInt64((bytes.byteCount - offset) / bytesEach) else {
-            throw SnapshotError("the rest is too short for \(count) elements", at: start)
+            throw SnapshotError("too few bytes are left for \(count) elements", at: start)
         }
         return Int(count)
     }

@@ -78,7 +78,7 @@ public struct SnapshotWriter: ~Copyable {
 
 /// Calls back now and then while a state is written or read.
 struct SnapshotProgress {
-    /// The offset of the next call.
+    /// The offset at which `body` is called next.
     private(set) var next = Int.max
     private var body: () -> Void = {}
 

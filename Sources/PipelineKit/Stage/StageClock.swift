@@ -85,7 +85,8 @@ public struct StageClock<S: Stage> {
     }
 }
 
-/// The same steps in parts, for a host that appends between the parts: see ``PartwiseStage/isUnfinished``.
+/// Events and wakes one part at a time, for a host that appends the outputs between the parts: see
+/// ``PartwiseStage/isUnfinished``.
 extension StageClock {
     /// Whether ``proceed(into:)`` must be called next.
     @inline(__always)

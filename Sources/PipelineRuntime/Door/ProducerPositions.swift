@@ -98,8 +98,8 @@ struct ProducerPositions {
         return standing != .refused || count(.lasting) < Self.lastingMax
     }
 
-    /// - Parameter position: The name's new position. It must have an owner; if the name already has an owner, the same
-    ///   one. There must be room for the name.
+    /// - Parameter position: The name's new position. It must have an owner: the name's owner, if the name has one
+    ///   already. There must be room for the name.
     mutating func advance(_ name: String, to position: Position) {
         let current = self[name]
         guard let owner = position.owner, current?.owner == nil || current?.owner == owner else {

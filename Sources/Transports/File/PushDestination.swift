@@ -18,7 +18,7 @@ final class LineFile: PushDestination {
 
     init(_ path: String, _ calls: FileCalls) throws(TransportError) { file = try .open(path, calls) }
 
-    /// Appends all pushes or none, except to a device or a pipe.
+    /// Appends all pushes or none. Only if the path is a device file or a pipe, a failed write may leave some of them.
     func write(_ pushes: [Delivery]) -> [TransportAnswer] {
         var lines = ByteBuffer(capacity: pushes.reduce(0) { $0 + $1.byteCount + 1 })
         for push in pushes {

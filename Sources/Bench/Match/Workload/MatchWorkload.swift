@@ -64,8 +64,8 @@ extension MatchWorkload {
     /// The earliest time in milliseconds since 1970, and the milliseconds from the earliest to the latest time.
     private static let (earliestTime, timeSpan) = (1_600_000_000_000, 200_000_000_000)
 
-    /// A random value of a field; if the field is a list, one random element. Subscriptions and changes use it alike,
-    /// so the same values are frequent in both.
+    /// A random value of a field; if the field is a list, one random element. Subscriptions and changes both use
+    /// this method, so the same values are frequent in both.
     func value(_ field: WorkloadField, _ random: inout WorkloadRandom) -> WorkloadValue {
         switch field.values {
         case .threads(let share): .text("\(field.name.prefix(1))\(rank(share, &random))")

@@ -13,8 +13,9 @@ struct WorkloadField: Sendable {
         /// A list of none to three of these strings; the first strings are more frequent.
         case someOf([String], cumulativeWeights: [Int])
         case title([String])
-        /// Numbers below a limit; if skewed, small numbers are more frequent.
+        /// Whole numbers below a limit; if skewed, small numbers are more frequent.
         case integers(Int, isSkewed: Bool)
+        /// Numbers with two decimal places, such as 4.99. The limit is in hundredths: 500 stands for 5.00.
         case hundredths(Int, isSkewed: Bool)
         case time
     }

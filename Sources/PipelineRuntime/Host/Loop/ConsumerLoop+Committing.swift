@@ -16,7 +16,8 @@ extension ConsumerLoop {
 
     /// - Parameter evenIfEmpty: Whether to append a batch even without events, to record a wake or a cursor.
     /// - Returns: False if the disk is full or a step is unfinished. Then the outputs stay in the outbox, and the loop
-    ///   takes no more input. True also while the past is fed to the stage, when nothing is appended.
+    ///   takes no more input. While the stage gets its recorded input again, nothing is appended, and the result is
+    ///   true.
     @discardableResult
     func commit(evenIfEmpty: Bool = false) throws -> Bool {
         guard state.mayAppend, let now = clock?.now else {

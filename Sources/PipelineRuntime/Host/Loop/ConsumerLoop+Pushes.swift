@@ -4,8 +4,9 @@ import PipelineKit
 /// Pushes on their way to transports, and answers on their way to the stage.
 ///
 /// Each batch of the stage's log covers some events and after them some answers. No event follows an answer in the same
-/// batch. A replay feeds the stage the events up to the batch's cursor, then the answers in the batch. With a sink this
-/// is different: the stage gets the answers to an event's pushes before the next event. See ``answerFromSink()``.
+/// batch. A replay feeds the stage the events up to the batch's cursor, then the answers in the batch. If a
+/// ``PushSink`` replaces the transports, the stage gets the answers to an event's pushes before the next event: see
+/// ``answerFromSink()``.
 extension ConsumerLoop {
     /// Puts the pushes in the outbox into the queues of their transports, and takes the pushes that the stage has
     /// withdrawn out of these queues. Called after the log has recorded that the pushes are handed out. ``dispatch()``

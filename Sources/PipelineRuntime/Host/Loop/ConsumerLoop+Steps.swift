@@ -39,8 +39,8 @@ extension ConsumerLoop {
         return try finishStep()
     }
 
-    /// Notes the event or wake that the stage just got as the current step, in two cases: the stage has not finished
-    /// the event or wake, or the log already holds a part of its outputs.
+    /// Begins a step for the event or wake that the stage just got, in two cases: the stage has not finished the event
+    /// or wake, or the log already holds a part of its outputs.
     @inline(__always)
     func noteStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, outputsBefore: Int) {
         guard !state.hasCaughtUp && state.resumption != nil || clock?.isUnfinished == true else { return }

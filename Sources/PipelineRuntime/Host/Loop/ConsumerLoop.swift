@@ -31,7 +31,8 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var context: StageContext?
     let snapshots: SnapshotSearch<S>?
     var keeper: SnapshotKeeper?
-    /// The pushes that transports may have. Nil before ``begin(_:_:_:)``, and in a stage without open transports.
+    /// Records which pushes are possibly at a transport. Nil before ``begin(_:_:_:)``, and in a stage without open
+    /// transports.
     var inFlightJournal: InFlightJournal?
     /// Notes the events that the stage is processing, so that the process after a crash knows them. Nil if no event can
     /// be set aside.

@@ -27,8 +27,8 @@ package struct EventReader: ~Copyable {
 
     /// The event; nil if the line was rejected.
     ///
-    /// The event is valid until the next call. The compiler cannot check this, because a host's `self` owns both the
-    /// reader and the stage ("overlapping accesses to 'self'").
+    /// The event is valid until the next call. The compiler does not check this. If the event borrowed the reader, a
+    /// host could not pass it to its stage, because the host's `self` owns both ("overlapping accesses to 'self'").
     @_lifetime(borrow line)
     @inline(__always)
     package mutating func read(

@@ -5,7 +5,7 @@ import NIOCore
 /// | State | Requests | Next state |
 /// |---|---|---|
 /// | ``State/dialing`` | none | socket connected: greeting; failed: removed |
-/// | ``State/greeting`` | none | SETTINGS arrive: proving with tokens, else ready; not in time: removed |
+/// | ``State/greeting`` | none | SETTINGS arrive: ready if ``isTrusted``, else proving; not in time: removed |
 /// | ``State/proving`` | one at a time | an answer whose status is not 403: ready |
 /// | ``State/ready`` | as many as the server allows | replaced (``PoolState/replace(_:)``): draining |
 /// | ``State/draining`` | no new ones | no request is in flight any more: closed and removed |
@@ -32,7 +32,8 @@ struct PoolConnection {
     var hasWorked = false
     /// How many answers in a row were ``Treatment/Connection/suspect``.
     var suspectAnswersInARow = 0
-    /// Whether the connection was given up because servers returned a push too often (``PoolState/returnsMax``).
+    /// Whether the connection was given up because its server returned a push without ending it, and the push had been
+    /// returned too often already (``PoolState/returnsMax``).
     var isGivenUp = false
     var health: ConnectionHealth
     /// Why the connection ends, if the socket gives no reason.
