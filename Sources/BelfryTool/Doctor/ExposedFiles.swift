@@ -20,6 +20,8 @@ struct ExposedFiles {
 
     private let wanted: DataMode
     private(set) var files: [File] = []
+    /// The symbolic links in the data folder.
+    private var links: [String] = []
     private var seen: Set<[UInt64]> = []
 
     init(in folder: String, _ wanted: DataMode) {
@@ -33,6 +35,8 @@ struct ExposedFiles {
         guard stat(path, &status) == 0, seen.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted else {
             return
         }
+        var own = stat()
+        if lstat(path, &own) == 0, own.st_mode & S_IFMT == S_IFLNK { links.append(path) }
         let wanted = Self.isSecret(path) ? .owner : wanted
         if wanted.isExceeded(by: status.st_mode) { files.append(File(path: path, mode: status.st_mode & 0o777)) }
         guard status.st_mode & S_IFMT == S_IFDIR else { return }
@@ -49,12 +53,13 @@ extension ExposedFiles {
     private static func isSecret(_ path: String) -> Bool { path.hasSuffix("/" + ProducerSecret.fileName) }
 
     /// The commands that correct the modes. The file with the secret needs its own command, since its mode is stricter.
+    /// `chmod -R` follows only the links that it is given by name.
     private func fix(in folder: String) -> String {
         let others = files.filter { !$0.isSecret }
         let secrets = files.filter(\.isSecret).map { "chmod 600 \($0.path)" }
         let all =
             "chmod " + (others.count == 1 ? "" : "-R ") + wanted.chmodArgument
-            + " " + (others.count == 1 ? others[0].path : folder)
+            + " " + (others.count == 1 ? others[0].path : ([folder] + links).joined(separator: " "))
         return ((others.isEmpty ? [] : [all]) + secrets).joined(separator: " && ")
     }
 

@@ -235,16 +235,20 @@ extension ExplainedAnswer {
         let state = try device.state(
             atPush: moment, of: change.sequence, in: logs.log(of: logs.stages[0]), finder)
         guard state.code == .deviceRegistered else { return state }
-        return try retirement(of: device.name, by: moment, in: logs) ?? missing(device, in: logs, finder)
+        return try retirement(of: device, by: moment, in: logs) ?? missing(device, in: logs, finder)
     }
 
     /// The newest retirement of a device up to a time; nil if deliver had not retired the device.
-    private func retirement(of name: ExactText, by moment: Instant, in logs: RecordedLogs) throws -> Explanation? {
+    private func retirement(
+        of device: DeviceHistory, by moment: Instant, in logs: RecordedLogs
+    ) throws -> Explanation? {
+        let (name, owner) = (device.name, device.key.user)
         guard let stage = logs.stage(writing: .outcomes), let log = logs.existingLog(of: stage) else { return nil }
         var found: Explanation?
         _ = try LogScan.events(in: log, from: .epoch, containing: [.text("device.retired"), .text(name)]) { event in
             guard event.now <= moment, event.json[.type]?.equals(EventName.deviceRetired) ?? false,
-                event.json[.user]?.exact == subject.user, event.json[.device]?.exact == name
+                event.json[.user]?.exact == subject.user, event.json[.device]?.exact == name,
+                event.json[.container]?.exact == owner.container, event.json[.environment]?.exact == owner.environment
             else { return }
             found = Explanation(
                 .outcomes, .deviceRetired, "\(name) was retired: its token was no longer valid",
