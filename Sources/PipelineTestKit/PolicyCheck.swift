@@ -19,7 +19,8 @@ public struct PolicyCheck: Sendable {
 
     /// - Parameters:
     ///   - settings: The settings of the coalesce stage, as in a pipeline file. They name the policy that is checked.
-    ///   - registry: The other plugins. If one of them is a policy of the same kind, the given policy is not used.
+    ///   - registry: The other plugins. If one of them is a policy of the same kind as `policy`, that plugin is checked
+    ///     instead of `policy`.
     /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<P: CoalescingPolicy>(_ policy: P.Type, settings: String, registry: Registry) throws {
         self.settings = try SettingsReader(text: settings, file: "settings").decode(CoalesceSettings.self)

@@ -19,7 +19,7 @@ extension Clause {
         }
     }
 
-    /// The values with which a field's `type` allows a comparison.
+    /// Which of a clause's values may be compared with a field, according to the field's `type`.
     enum AllowedValues {
         case all
         /// A copy of the clause with only those of its values that the type allows.
@@ -38,13 +38,13 @@ extension Clause {
         if !hasBytes, !hasText { return .all }
         if let value = field["value"], value.isArray, value.count == 0 { return .all }
         guard hasBytes, hasText else { return hasBytes == isBytes ? .all : .none }
-        // No list has both bytes and strings.
+        // A field's list never has both bytes and strings, so it cannot contain all of these values.
         guard comparator != .listContainsAll else { return .none }
         let allowed = values.filter { isBytes ? !$0.isText : !$0.isBytes }
         return .some(Clause(self, allowed, sortedValues?.allowed(forBytes: isBytes)))
     }
 
-    /// The result of the comparison before a negation; nil if the field cannot be compared with the values.
+    /// The result of the comparison without the negation; nil if the field cannot be compared with the values.
     @inline(__always)
     func compare(_ view: FieldView) -> Bool? {
         switch comparator {

@@ -20,8 +20,8 @@ package struct Clause: Sendable, Hashable {
 
     package let subject: Subject
     package let comparator: Comparator
-    /// Whether strings are compared ignoring case. Always false if no value is a string, for `beginsWith`,
-    /// `every(.beginsWith)` and `listMemberBeginsWith`, and for searches for words.
+    /// Whether strings are compared ignoring case. Always false if no value is a string. Also always false for
+    /// `beginsWith`, `every(.beginsWith)`, `listMemberBeginsWith` and searches for words.
     package let foldsCase: Bool
     /// Whether the result of the comparison is negated. Never true for `lessThan`, `lessThanOrEquals`, `greaterThan`
     /// and `greaterThanOrEquals`, because the opposite comparator takes their place.
@@ -29,7 +29,7 @@ package struct Clause: Sendable, Hashable {
     /// The values that the field is compared with. Only `isIn`, `every(.isIn)`, `listContainsAny`, `listContainsAll`
     /// and searches for words may have several values. Strings are in lower case if `foldsCase` is true.
     package let values: [FieldValue]
-    /// The values again if there are many; nil if there are few.
+    /// A sorted copy of ``values``; nil if there are few values, or if one of them has no order.
     let sortedValues: SortedValues?
 
     init(_ subject: Subject, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false)
@@ -102,7 +102,8 @@ extension Clause.Comparator {
 
     var isWordSearch: Bool { self == .containsAnyWord || self == .containsAllWords }
 
-    // CKQuery: BEGINSWITH is case-sensitive, all other comparisons of strings are not. Words are already folded.
+    // CKQuery: BEGINSWITH is case-sensitive, all other comparisons of strings are not. The words of a search are
+    // folded when the predicate is read.
     var comparesExactly: Bool { isPrefix || isWordSearch }
 
     /// Whether the comparator takes a list of values.

@@ -27,7 +27,8 @@ final class SortedValues: Sendable, Hashable {
     var hasText: Bool { groups.contains { $0.kind == .text } }
     var hasBytes: Bool { groups.contains { $0.kind == .bytes } }
 
-    /// The values that the type of a field with bytes, or else of a field with strings, allows.
+    /// The values that may be compared with a field of bytes (all except strings) or a field of strings (all except
+    /// bytes).
     func allowed(forBytes: Bool) -> SortedValues {
         SortedValues(groups: groups.filter { $0.kind != (forBytes ? .text : .bytes) })
     }
@@ -42,8 +43,8 @@ final class SortedValues: Sendable, Hashable {
         return some
     }
 
-    /// Whether the list contains all values. Nil if it has elements, but none that can be compared with one of the
-    /// values.
+    /// Whether the list contains all values. Nil if the list has elements, but at least one of the values cannot be
+    /// compared with any element.
     func areAll(in list: JSONValue, _ foldsCase: Bool) -> Bool? {
         guard list.count > 0 else { return false }
         var found = groups.map { [Bool](repeating: false, count: $0.values.count) }
@@ -126,7 +127,7 @@ extension SortedValues {
             } ?? nil
         }
 
-        /// - Parameter order: The order of what is sought and a value: negative if the value is greater.
+        /// - Parameter order: Compares the sought value with a given value: negative if the former is less.
         private func index(where order: (FieldValue) -> Int) -> Int? {
             var (low, high) = (0, values.count)
             while low < high {

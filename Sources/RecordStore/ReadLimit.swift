@@ -1,5 +1,5 @@
-/// Decides while a read works whether it may go on. The store asks when the read begins, and then again after at most
-/// some milliseconds of work.
+/// Decides whether a read in progress may go on. The store asks when the read begins, and then at least once in every
+/// few milliseconds of work.
 package struct ReadLimit: Sendable {
     /// Returns nil as long as the read may go on.
     package let stop: @Sendable () -> ReadStop?

@@ -7,8 +7,8 @@ package enum RecordReadError: Error, Hashable, Sendable {
     case tokenExpired(TokenExpiry)
     /// The query is refused: see ``QueryRefusal``.
     case badQuery(QueryRefusal)
-    /// The records (by their fields), subscriptions or zones that the client asked for have more bytes together than one
-    /// answer may have.
+    /// The records, subscriptions or zones that the client asked for have more bytes together than one answer may have.
+    /// Of records, only the fields count.
     case answerTooLong(bytesMax: Int)
     /// The read's ``ReadLimit`` stopped it, because nobody needs the result any more.
     case cancelled

@@ -16,7 +16,8 @@ package final class RecordStore: Sendable {
     let writing: DatabaseQueue
     private let readers: ReadConnections
     let searchLimits: SearchLimits
-    /// How many bytes of fields the records of one answer may have together.
+    /// How many bytes the records, subscriptions or zones of one answer may have together. Of records, only the fields
+    /// count.
     package let answerBytesMax: Int
     /// The indexes that queries asked for since the writer last looked.
     let wantedIndexes = Mutex<Set<FieldIndex>>([])

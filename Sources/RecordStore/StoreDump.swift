@@ -82,7 +82,7 @@ private enum StoreDump {
                 """),
     ]
 
-    /// Values are quoted, so that no value looks like two.
+    /// Values are quoted, so that a value that contains `|` does not look like two values.
     static func line(_ table: String, _ row: SQLRow, columns: Int) -> String {
         var line = ByteBuffer()
         line.append(raw: table)

@@ -4,9 +4,9 @@
 extension Instant: CustomStringConvertible {
     /// Parses an RFC 3339 string. Nil if the string is not a valid time.
     ///
-    /// Accepts any offset, and `T` and `Z` in either case. A fraction has one to nine digits, and is rounded down to
-    /// microseconds. The time must be between ``epoch`` and ``distantFuture``. Second 60 is rejected, because POSIX
-    /// time does not have it.
+    /// Accepts any offset, and `T` and `Z` in upper or lower case. A fraction has one to nine digits, and is rounded
+    /// down to microseconds. The time must be between ``epoch`` and ``distantFuture``. Second 60 is rejected,
+    /// because POSIX time does not have it.
     public init?(rfc3339 text: some StringProtocol) {
         var text = String(text)
         guard let moment = text.withUTF8({ Instant(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }

@@ -30,7 +30,7 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
         self.init(UUIDText(high: mixer.high, low: mixer.low).marked(version: 8))
     }
 
-    /// Parses a UUID with hexadecimal digits in either case. Nil if the string is not a UUID.
+    /// Parses a UUID with hexadecimal digits in upper or lower case. Nil if the string is not a UUID.
     public init?(uuid text: String) {
         guard let text = UUIDText(text) else { return nil }
         self.init(text)
@@ -42,7 +42,8 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The identifier of a position in this log. It never changes. With 122 bits, two positions practically never have
     /// the same identifier.
     ///
-    /// - Parameter salt: Distinguishes the identifiers of one position, such as one for each device that gets a push.
+    /// - Parameter salt: Distinguishes identifiers of the same position. For example, a push has an identifier for each
+    ///   device.
     package func uuid(position: UInt64, salt: UInt64 = 0) -> PositionID {
         var mixer = Mixer(high: high, low: low)
         mixer.absorb(position)

@@ -41,7 +41,7 @@ struct UUIDText {
 }
 
 extension UUIDText {
-    /// Accepts digits in either case. Nil if the string does not have the form 8-4-4-4-12.
+    /// Accepts digits in upper or lower case. Nil if the string does not have the form 8-4-4-4-12.
     init?(_ text: String) {
         var digits: [UInt64] = []
         guard text.utf8.count == UUIDText.byteCount else { return nil }

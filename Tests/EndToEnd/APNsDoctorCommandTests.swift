@@ -32,7 +32,7 @@ struct APNsDoctorCommandTests {
             testDescription: "a key of the other environment", arguments: ["--key-environment", "production"],
             code: "apns.environment",
             text: "key KEYLOCAL12 of team TEAMLOCAL1 is not valid for development (403 BadEnvironmentKeyIdInToken)",
-            fix: "use a key or certificate for that environment, or correct environment"),
+            fix: "use a key or certificate for that environment, or correct the app's environment"),
         Mistake(
             testDescription: "another team", app: ["team": "TEAMOTHER1"], code: "apns.credential",
             text: "APNs rejects key KEYLOCAL12 of team TEAMOTHER1 (403 InvalidProviderToken)",

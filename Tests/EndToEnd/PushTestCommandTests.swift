@@ -80,7 +80,7 @@ struct PushTestCommandTests {
         let trust = setup.folder.file("none.pem")
         let result = try await Self.push(setup, setup.pipeline(transport: ["trust": trust]))
         #expect(result.status == 78, "\(result)")
-        #expect(result.errors.contains("trust: \(trust) does not exist or cannot be read: correct trust"), "\(result)")
+        #expect(result.errors.contains("trust: \(trust) does not exist or cannot be read: set trust to"), "\(result)")
     }
 
     @Test(arguments: [
@@ -121,7 +121,7 @@ struct PushTestCommandTests {
         #expect(environment.status == 1 && environment.output.contains("403 BadEnvironmentKeyIdInToken\n"))
         #expect(
             environment.output.hasSuffix(
-                "\ndo: use a key or certificate for that environment, or correct environment\n"))
+                "\ndo: use a key or certificate for that environment, or correct the app's environment\n"))
     }
 
     /// The message does not contain the text or the name of the network library's error.

@@ -22,8 +22,8 @@ struct TraceCommand: ParsableCommand {
               belfry trace outcomes:3 -p out --json | jq .trace
               belfry trace 17 -p out --mermaid > trace.mmd
 
-            --export FILE looks for inputs that together still lead to the outcome, and writes them to FILE. Without \
-            any one of them, the outcome would be different. Pseudonyms replace people's names, tokens and texts. \
+            --export FILE looks for inputs that together still lead to the outcome, and writes them to FILE. If one of \
+            them were left out, the outcome would be different. Pseudonyms replace people's names, tokens and texts. \
             `belfry run` with FILE leads to the outcome again, but prints a push instead of sending it. --export needs \
             the pipeline file: name it with -p.
 

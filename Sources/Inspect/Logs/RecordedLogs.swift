@@ -47,14 +47,14 @@ package struct RecordedLogs {
         LogPlace.isLog(log(of: stage)) ? log(of: stage) : nil
     }
 
-    /// Whether the first changes are gone. Then the log of changes may lack registrations and subscriptions that were in
-    /// force.
+    /// Whether the first changes are gone. Then the log of changes may lack registrations and subscriptions that were
+    /// in force.
     func lacksFirstChanges() throws -> Bool { try EventLogs.summary(directory: log(of: stages[0])).firstSequence > 1 }
 
     func stage(writing log: LogKind) -> PipelineStage? { stages.first { $0.writes == log } }
 
-    /// The stages between the source and the stage that writes a log, if they are programs or write none of Belfry's
-    /// logs. Such a stage may drop or change any event.
+    /// The plugins among the stages between the source and the stage that writes a log: the stages with a `command`,
+    /// and the stages that write none of Belfry's logs. Such a stage may drop or change any event.
     func plugins(before log: LogKind) -> [PipelineStage] {
         stages.prefix { $0.writes != log }.dropFirst().filter { $0.writes == nil || !$0.command.isEmpty }
     }

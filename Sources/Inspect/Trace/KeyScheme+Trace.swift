@@ -3,7 +3,8 @@ import Events
 import JSON
 
 extension KeyScheme {
-    /// Extracts the ``TraceKey``s of a pipeline's events. Raise the version with every change.
+    /// Extracts the ``TraceKey``s of a pipeline's events. Raise the version when you change which keys
+    /// an event has.
     package static let trace = KeyScheme(name: "belfry trace", version: 5) {
         let extraction = TraceExtraction()
         return { line, keys in extraction.keys(of: line, into: &keys) }

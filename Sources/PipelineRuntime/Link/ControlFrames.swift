@@ -28,8 +28,8 @@ final class ControlFrames {
     private let side: Side
     private let framesRule: String
 
-    /// - Parameter framesRule: How many frames a message may have, in words. If a message has more, the reason for
-    ///   its refusal ends with this text.
+    /// - Parameter framesRule: How many frames a message should have, in words. If a message is refused because it has
+    ///   too many frames, the reason ends with this text.
     init(side: Side, framesRule: String) { (self.side, self.framesRule) = (side, framesRule) }
 
     func next(from socket: any MessageSocket, _ refuse: Refuse) throws -> Arrival {

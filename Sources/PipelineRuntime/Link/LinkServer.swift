@@ -12,7 +12,7 @@ package final class LinkServer {
     private let identity: LogIdentity
     private let directory: String
     private var consumers: [[UInt8]: Consumer] = [:]
-    private let frames = ControlFrames(side: .link, framesRule: "a control frame comes alone")
+    private let frames = ControlFrames(side: .link, framesRule: "each message to this socket has one")
     /// The last sequence that consumers may see.
     private var last: UInt64
     private var promise: Promise?

@@ -44,7 +44,8 @@ extension ConformanceRule {
         case .deadlines: "After a wake, the deadline is later than the wake. Without input, the wakes end."
         case .snapshots: "A stage that continues from a snapshot gives the same output as one without a restart."
         case .recalls: "A source that has read back its own log gives the same output as one without a restart."
-        case .restarts: "A program that is killed between two batches and started again gives the same output."
+        case .restarts:
+            "A program that is killed between batches and started again gives the same output as one without a restart."
         case .frames: "Control frames of an unknown type are ignored."
         case .gaps: "The program continues after an event that was set aside: the next batch begins one sequence later."
         case .ends:

@@ -41,7 +41,7 @@ enum SampleEvents {
         return events
     }
 
-    /// A string member; nil if the line has none.
+    /// The value of a string member; nil if the line has no such member.
     static func member(_ name: StaticString, of line: String) -> String? { line.withJSON { $0.text(name) } ?? nil }
 
     /// Events of a type that no stage knows, and events without a valid type.

@@ -74,8 +74,8 @@ extension TransportCheck {
             "the answer to \(answer.id.words) is \(answer.outcome.rawValue): \(answer.reason ?? "no reason")")
     }
 
-    /// Checks that each accepted push arrived, and twice only if its answer allows that. Also checks that the pushes of
-    /// each device arrived in order.
+    /// Checks that each accepted push arrived. It may have arrived more than once only if its answer tells of several
+    /// attempts or of a possible repetition. Also checks that the pushes of each device arrived in order.
     func checkArrived(_ batch: [Delivery], _ answers: [TransportAnswer]) async throws {
         let arrivals = try await peer.arrivals()
         var counts: [String: Int] = [:]

@@ -51,7 +51,8 @@ extension TransportCheck {
         }
     }
 
-    /// Pauses the peer for a while, so that pushes may be deferred and delivered again while they are in flight.
+    /// Pauses the peer for a while. Meanwhile the transport may answer that pushes are deferred. They are then
+    /// delivered again, although the peer may already have them.
     func checkDeferred() async throws {
         try await withOpen { transport in
             let batch = samples.batch(30, from: 8_000)
@@ -103,8 +104,8 @@ extension TransportCheck {
         return try await peer.arrivals().contains { ids.contains($0) }
     }
 
-    /// Waits until the first push arrives, at most a second and a half. Some peers do not report pushes before they
-    /// answer.
+    /// Waits until the first push arrives, at most a second and a half. The wait may end without an arrival, because
+    /// some peers report a push only after they have answered it.
     private func waitUntilInFlight(_ batch: [Delivery]) async throws {
         _ = try await becomesTrue(within: min(limit, .milliseconds(1_500))) { try await hasArrived(batch) }
     }

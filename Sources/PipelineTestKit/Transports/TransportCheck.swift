@@ -21,7 +21,7 @@ public struct TransportCheck: Sendable {
 
     /// - Parameters:
     ///   - settings: The transport's settings, as in a pipeline file.
-    ///   - context: The transport's context, whose name is in the pushes.
+    ///   - context: The transport's context. The pushes name the context's `name` as their transport.
     ///   - app: The app of the pushes.
     ///   - limit: The time limit for a step, such as one `deliver` or one `close`. There is no limit for `open` and for
     ///     the `close` at the end of a check.
@@ -49,7 +49,8 @@ public struct TransportCheck: Sendable {
 
     /// The broken rules, each with the observation that breaks the rule.
     public func problems() async -> [String] {
-        // The peer also names the pushes of earlier calls. So each call makes its own pushes, with new `apns-id`s.
+        // The peer also reports the pushes of earlier calls of this function. So each call makes its own pushes, with
+        // new `apns-id`s.
         let samples = SamplePushes(app: samples.app, transport: samples.transport)
         let check = TransportCheck(peer: peer, samples: samples, limit: limit, make: make)
         var problems: [String] = []

@@ -110,8 +110,8 @@ struct Demands {
         }
     }
 
-    /// Whether a bound may hold for a value. True also if the two are not compared, for example because only one of
-    /// them ignores case.
+    /// Whether a candidate may be within a bound. Also true if the candidate cannot be compared with the bound, for
+    /// example because the case is folded in only one of them.
     private func mayHold(_ clause: Clause, _ candidate: Candidate) -> Bool {
         if candidate.value.isText, areCandidatesFolded != clause.foldsCase { return true }
         guard let order = candidate.value.order(clause.values[0]) else { return true }

@@ -39,8 +39,8 @@ struct ChangeToken: Hashable, Sendable {
         return out.text(for: ChangeToken.purpose(zone, database))
     }
 
-    /// Nil if the text was not made by ``text(for:in:)`` for the same zone and database. A client may forge a text, but
-    /// not with pages of a read in reverse that would come after its first page.
+    /// Nil if the text was not made by ``text(for:in:)`` for the same zone and database. A client can forge a text that
+    /// passes this check. Even then, the next page of a read in reverse never has changes after ``Reverse/top``.
     init?(_ text: String, for zone: ZoneKey?, in database: DatabaseID) {
         let purpose = ChangeToken.purpose(zone, database)
         guard var read = OpaqueText.Reader(text, version: ChangeToken.version, for: purpose), let high = read.number(),

@@ -18,8 +18,8 @@ extension RecordStore {
         try read { try RecordStore.hasZone(zone, in: database, $0) }
     }
 
-    /// The number of a database's zones without the default zone, and those of the given zones that exist. The default
-    /// zone always exists.
+    /// How many zones a database has besides the default zone, and which of the given zones exist. The default zone
+    /// always exists.
     package func savedZones(
         among zones: [ZoneKey], in database: DatabaseID
     ) throws(RecordStoreError) -> SavedItems<ZoneKey> {

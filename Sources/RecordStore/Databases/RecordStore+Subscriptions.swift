@@ -21,7 +21,8 @@ extension RecordStore {
         try readForClient { db in
             var reader = try SubscriptionReader(account, scope, bytesMax: answerBytesMax, db)
             let ids = try db.prepared("SELECT s.id FROM \(RecordStore.subscriptionsOfUser) ORDER BY s.sequence")
-            // SQLite sorts only the IDs, and each subscription is read on its own. So no more than the limit is read.
+            // SQLite sorts only the IDs. Each subscription is read on its own, so that reading stops as soon as the
+            // subscriptions have more than `answerBytesMax` bytes.
             let found = try ids.all(reader.owner) { try reader.read(id: $0.text(0)) }
             return found.compactMap(\.self)
         }
@@ -41,8 +42,8 @@ extension RecordStore {
         }
     }
 
-    /// The number of subscriptions that a user has in a database, and those of the given IDs that are among them. Reads
-    /// no subscription dictionary.
+    /// How many subscriptions a user has in a database, and which of the given IDs are among their IDs. Reads no
+    /// subscription dictionary.
     package func savedSubscriptions(
         among ids: [String], of account: AccountID, in scope: DatabaseScope
     ) throws(RecordStoreError) -> SavedItems<String> {

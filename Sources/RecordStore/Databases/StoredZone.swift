@@ -53,7 +53,7 @@ struct StoredZone {
         }
     }
 
-    /// About the bytes that an answer has for a zone beside its names.
+    /// Approximately how many bytes a zone needs in an answer, in addition to its name and its owner.
     private static let bytesBesideNames = 64
 
     static func searched(by zones: RecordQuery.Zones, in database: DatabaseID, _ db: some SQLConnection) throws

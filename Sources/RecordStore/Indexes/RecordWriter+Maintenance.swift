@@ -26,8 +26,8 @@ extension RecordWriter {
         }
     }
 
-    /// Allows the store to forget the deletions before a sequence. The change tokens of clients that may not have read
-    /// all of these deletions expire at once. ``doMaintenance(rowsMax:)`` then removes the rows of these deletions.
+    /// Allows the store to forget the deletions before a sequence. A change token expires at once if its client may
+    /// have missed some of these deletions. Later, ``doMaintenance(rowsMax:)`` removes the rows of these deletions.
     package func forget(before sequence: UInt64) throws(RecordStoreError) {
         try transaction { db in
             let applied = try Facts.number(.applied, db)
@@ -50,8 +50,8 @@ extension RecordWriter {
         try indexes.load(db)
     }
 
-    /// Adds the next records to an index. Until the index is complete, events update the entries of the records that are
-    /// already in the index.
+    /// Adds the next records to an index. Until the index is complete, events update only the entries of records that
+    /// are already in the index.
     private func build(_ stored: StoredIndex, _ rowsMax: Int, _ db: Database) throws -> Bool {
         let add = try statements(db).addEntry
         var (last, count) = (stored.builtTo, 0)

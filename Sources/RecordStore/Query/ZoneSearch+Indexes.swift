@@ -6,10 +6,12 @@ extension ZoneSearch {
         indexIDs[FieldIndex(zone: zone, type: query.recordType, subject: subject, second: second)]
     }
 
-    /// The subject of the query's first sort key; nil if no index has the order of the key.
+    /// The subject of the query's first sort key. Nil if the query has no sort keys, or if the first one sorts by
+    /// distance, for which there are no indexes.
     private var sortSubject: Clause.Subject? { query.sort.first.flatMap { $0.centre == nil ? $0.subject : nil } }
 
-    /// The comparisons for equality with one value, which an index on two fields can use. The narrowest one comes first.
+    /// The comparisons for equality with one value, which an index on two fields can use. The comparisons of the field
+    /// that `narrowest` compares come first.
     private func equalities(_ narrowest: Comparison?) -> [(subject: Clause.Subject, key: [UInt8])] {
         let found = query.predicate.clauses.compactMap { clause -> (subject: Clause.Subject, key: [UInt8])? in
             guard clause.comparator == .equals, let range = KeyRange.ranges(clause, now: now)?.first else { return nil }
@@ -27,8 +29,9 @@ extension ZoneSearch {
         return narrowest.count > limits.rowsToSort && (!pairs.isEmpty || indexID(sortSubject) != nil)
     }
 
-    /// The walk that reads the fewest entries: among the records with one value of a field if there is an index on this
-    /// field and the first sort key, else among all records of the type. Nil if no index has the order of the key.
+    /// The walk that reads the fewest entries. If the query requires one value of a field, and there is an index on
+    /// this field and the first sort key, the walk reads only the entries with this value. Otherwise it reads the whole
+    /// index on the first sort key. Nil if this index does not exist either.
     func bestWalk(_ narrowest: Comparison?) throws -> Walk? {
         guard let sortSubject else { return nil }
         for (subject, key) in equalities(narrowest) {
@@ -43,8 +46,8 @@ extension ZoneSearch {
         }
     }
 
-    /// The indexes that this search could use, but that do not exist or are not complete. First come the indexes on one
-    /// field. An index on two fields is returned only if none of these is missing.
+    /// The indexes that this search could use, but that do not exist or are not complete. If any index on one field is
+    /// missing, only indexes on one field are returned. Otherwise the result may be one index on two fields.
     func missingIndexes(_ narrowest: Comparison?) -> [FieldIndex] {
         var subjects = query.predicate.clauses.filter { KeyRange.ranges($0, now: now) != nil }.map(\.subject)
         if let sortSubject { subjects.append(sortSubject) }
@@ -56,8 +59,8 @@ extension ZoneSearch {
         return indexIDs[pair] == nil ? [pair] : []
     }
 
-    /// The most selective comparison. Nil if no comparison can use an index, or if each that can leaves more than
-    /// ``SearchLimits/candidatesInMemory`` records.
+    /// The comparison whose index leaves the fewest records. Nil if no comparison can use an index, or if every such
+    /// index leaves more than ``SearchLimits/candidatesInMemory`` records.
     func narrowest() throws -> Comparison? {
         var best: Comparison?
         for clause in query.predicate.clauses {

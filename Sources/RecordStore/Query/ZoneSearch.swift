@@ -55,8 +55,8 @@ struct ZoneSearch {
 
     /// Looks for matching records, and offers their positions to `found`.
     ///
-    /// - Parameter missing: Gets the missing indexes that would have made the search faster. Gets none if the search
-    ///   looked at few rows, unless it took too long.
+    /// - Parameter missing: If the search looked at many rows or took too long, the missing indexes that would have
+    ///   made it faster are appended.
     mutating func run(
         with matcher: inout RecordMatcher, into found: inout FirstPositions, _ missing: inout [FieldIndex]
     ) throws {
@@ -73,8 +73,8 @@ struct ZoneSearch {
         }
     }
 
-    /// Looks at the records of the type, in the order of their creation. With sort keys, looks at all of them. Without
-    /// sort keys, begins after the marker and ends when enough records are found.
+    /// Looks at the records of the type, in the order of their creation. If the query has sort keys, looks at all of
+    /// these records. Otherwise begins after the marker and ends when enough records are found.
     private mutating func scan(_ matcher: inout RecordMatcher, _ found: inout FirstPositions) throws {
         let start = query.sort.isEmpty ? found.start?.id ?? 0 : 0
         try db.prepared(

@@ -13,7 +13,8 @@ final class ReadConnection: SQLConnection, @unchecked Sendable {
     /// The work since the limit was last asked, in the unit of ``spend(_:)``.
     private var work = 0
 
-    // Either takes a few milliseconds at most.
+    // The limit is asked after this many SQLite instructions, and after this many units of ``spend(_:)``. Each of the
+    // two takes a few milliseconds at most.
     private static let instructionsPerCheck: CInt = 1_000
     private static let workPerCheck = 64 << 10
 
@@ -28,8 +29,8 @@ final class ReadConnection: SQLConnection, @unchecked Sendable {
         handle = opened
         sqlite3_busy_timeout(handle, 5_000)
         try prepared("PRAGMA cache_size = -16384").run()
-        // SQLite calls this inside its own loops, also where no row comes for long. A result other than 0 makes
-        // `sqlite3_step` fail with SQLITE_INTERRUPT.
+        // SQLite calls this function also while a statement runs for long without returning a row. If the function
+        // returns a number other than 0, `sqlite3_step` fails with SQLITE_INTERRUPT.
         sqlite3_progress_handler(
             handle, Self.instructionsPerCheck,
             { connection in
@@ -60,7 +61,7 @@ final class ReadConnection: SQLConnection, @unchecked Sendable {
         return try result.get()
     }
 
-    /// Counts work on the values of rows, which SQLite does not know of. One unit is the time that a byte of JSON takes.
+    /// Counts work on the values of rows, which SQLite does not see. One unit is the time that a byte of JSON takes.
     ///
     /// - Throws: ``ReadStop``
     func spend(_ amount: Int) throws {

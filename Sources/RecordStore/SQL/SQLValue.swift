@@ -15,7 +15,8 @@ enum SQLValue {
 
     static func text(_ text: String?) -> SQLValue { text.map { .text($0) } ?? .null }
 
-    /// No log has a sequence that an `Int64` cannot hold. A larger number, which a client may send, is after all of them.
+    /// The sequences of a log always fit an `Int64`. A client may send a larger number. It becomes `Int64.max`, which
+    /// no sequence exceeds.
     static func sequence(_ sequence: UInt64) -> SQLValue { .int(Int64(clamping: sequence)) }
 }
 

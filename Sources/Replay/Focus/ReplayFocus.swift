@@ -57,8 +57,8 @@ package struct ReplayFocus: Hashable, Sendable {
         return (causes + named).contains(where: changes.contains)
     }
 
-    /// Whether the payload has the name under this key. Each kind of notification has an object of its own for the key:
-    /// a query notification has `ck.qry.sid`.
+    /// Whether the push's payload has the subject's name under this key. The key is in an object that depends
+    /// on the kind of notification, such as `ck.qry.sid` in a query notification.
     private func isInPayload(of push: JSONValue, _ key: String) -> Bool {
         guard let ck = push[.payload]?["ck"] else { return false }
         return ck.members.contains { $0.value.isObject && $0.value.member(key)?.exact == name }

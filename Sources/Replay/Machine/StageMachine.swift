@@ -93,7 +93,7 @@ package final class MachineOutput {
 }
 
 extension [MachineOutput.Mark] {
-    /// Marks the end of an input's output, if there is any.
+    /// Adds a mark at the end of the output, if events were added after the last mark.
     @inline(__always)
     mutating func add(_ input: UInt64?, at now: Instant, _ outbox: borrowing Outbox) {
         guard outbox.count > (last?.events ?? 0) else { return }

@@ -12,7 +12,8 @@ struct StageApproach {
     private var past: RecordedPast
     private var fed: UInt64
     private var header: BatchHeader?
-    /// The last event of the stage's own log so far, counted from the machine's outputs.
+    /// The sequence, in the stage's own log, of the last event that the machine has made. Each output of the machine
+    /// adds one.
     private(set) var sequence: UInt64
 
     init(_ recorded: RecordedStage, _ machine: any StageMachine, start: StageStart) throws {
@@ -43,7 +44,8 @@ struct StageApproach {
         switch action {
         case .feed(let last):
             try feed(through: last, until: .distantFuture)
-            // This is set even if the upstream's log has lost these events. Otherwise the loop would never end.
+            // `fed` is set even if the upstream's log no longer has the events up to `last`. Otherwise the loop in
+            // `run` would never end.
             fed = last
         case .advance(let now): try machine.advance(to: now)
         case .settle: try machine.settle()
@@ -52,7 +54,9 @@ struct StageApproach {
         countOutputs()
     }
 
-    /// Whether the current batch, which has this header, comes before the target or at its time.
+    /// Whether the current batch comes before the target. A batch at the target's time counts as before the target.
+    ///
+    /// - Parameter header: The header of the current batch.
     private func isBatch(_ header: BatchHeader, before target: StageTarget) -> Bool {
         switch target {
         case .input(let last): past.cursor < last

@@ -17,10 +17,10 @@ package struct ReplayRange: Hashable, Sendable {
     ///
     /// A bound that is a time selects the batches of each log by their own `now`.
     ///
-    /// A bound that is a sequence means an event of the source. Then the part of another log reaches from the first to
-    /// the last batch with immediate effects of the events in the range. Both batches belong to the part as a whole. A
-    /// later effect, such as the release of a held notification, is in the part only if its batch comes before the end
-    /// of the part.
+    /// A bound that is a sequence means an event of the source. In each log after the source's log, the part then
+    /// reaches from the first to the last batch with immediate effects of the events in the range. Both batches belong
+    /// to the part as a whole. A later effect, such as the release of a held notification, is in the part only if its
+    /// batch comes before the end of the part.
     package func parts(of recorded: RecordedPipeline) throws(EventLogError) -> [String: StagePart] {
         var parts: [String: StagePart] = [:]
         for stage in recorded.stages {

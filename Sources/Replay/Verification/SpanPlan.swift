@@ -2,9 +2,9 @@ import Synchronization
 
 /// Distributes the histories of several stages among threads.
 ///
-/// A thread takes a whole history and replays span after span with one machine. When no whole history is left, a thread
-/// takes the later half of the spans that another thread has not reached. So no thread is idle while spans are left,
-/// and few machines must be restored from a snapshot.
+/// A thread takes a whole history and replays span after span with one machine. When no whole history is left, an idle
+/// thread takes work from another thread: the later half of the spans that this other thread has not reached.
+/// So no thread is idle while spans are left, and few machines must be restored from a snapshot.
 final class SpanPlan: Sendable {
     /// The spans of one thread, up to but without `end`.
     private struct Share {
@@ -14,8 +14,8 @@ final class SpanPlan: Sendable {
         var end: Int
         var isBegun = false
 
-        /// How many spans the thread has not reached, which another thread may take. 0 before the thread has begun,
-        /// because the share is then taken as a whole.
+        /// How many spans another thread may take: the spans that this thread has not reached. 0 before a thread has
+        /// begun the share, because the share is then taken as a whole.
         var spansLeft: Int { isBegun ? end - current - 1 : 0 }
     }
 

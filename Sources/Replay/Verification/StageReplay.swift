@@ -19,7 +19,7 @@ final class StageReplay {
     private let own: EventLogReader
     private var past: RecordedPast
     private var time: Instant
-    /// Whether the last batch's time is later than the time of every event and batch before it.
+    /// Whether the current batch has a later time than every input event and every batch before it.
     private var isLate = false
     private var outputs: OutputComparison
     private let deadLetters: DeadLetterComparison

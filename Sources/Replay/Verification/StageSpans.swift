@@ -17,8 +17,8 @@ struct StageSpan: Hashable, Sendable {
     /// A history is cut only into spans whose input has at least this many bytes on average. A history that
     /// is not cut may have fewer bytes.
     static let bytesMin: UInt64 = 48 << 20
-    /// The same minimum in multiples of the state's size, because a span also reads up to two states. The larger
-    /// minimum applies.
+    /// The average input of a span also has at least this many times the bytes of the largest snapshot, because a span
+    /// reads up to two snapshots.
     private static let bytesMinByState: UInt64 = 16
     private static let spansMax: UInt64 = 16
 

@@ -11,14 +11,15 @@ struct LockstepEvent {
     var line: UnsafeRawBufferPointer
 }
 
-/// Runs a stage twice, step by step: the baseline as recorded, and the variant with the change.
+/// Runs a stage twice, step by step: the baseline as recorded, and the variant with the ``WhatIfChange``.
 ///
 /// A *step* is one recorded wake, or one event of the recorded input and the event that the variant gets in its place.
 /// An event that only the variant gets is a step too. The baseline is fed and woken exactly as when its log was made.
-/// The variant is woken at the same steps, and for each deadline that only the variant has. Its outputs of a step reach
-/// the next stage at the time of the recorded outputs of that step. So only the effects of the change differ, and not
-/// the moments at which batches happened to be written. If the recorded stage had no output or wake in a step, the
-/// variant's own time counts. After the end of the log both machines follow their own deadlines.
+/// The variant is woken at the same steps, and for each deadline that only the variant has. The variant's outputs of a
+/// step reach the next stage at the time of the recorded outputs of that step. So the variant differs only by the
+/// effects of the ``WhatIfChange``, and not by the moments at which batches happened to be written. If the recorded
+/// stage had no output or wake in a step, the variant's own time counts. After the end of the log both machines follow
+/// their own deadlines.
 final class LockstepStage {
     private let recorded: RecordedStage
     private let baseline: any StageMachine

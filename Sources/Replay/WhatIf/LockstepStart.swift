@@ -16,8 +16,8 @@ struct LockstepStart {
     /// Nil for a stage that takes no snapshots.
     let search: SnapshotSearch?
 
-    /// The variant is restored first, because it may be a program that refuses the snapshot. Then the baseline is not
-    /// restored either.
+    /// The variant is restored first, because it may be a program that refuses the snapshot. If the program refuses it,
+    /// the baseline is not restored either.
     private var machines: [any StageMachine] { [variant, baseline] }
 
     /// The start of the first stage that is compared.

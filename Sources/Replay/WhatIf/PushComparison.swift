@@ -84,7 +84,7 @@ struct ComparedPush {
         }
     }
 
-    /// The subscription's ID. Each kind of notification has an object of its own for it: a query notification has
+    /// The subscription's ID. Its place depends on the kind of notification: a query notification has the ID in
     /// `ck.qry.sid`.
     private static func subscription(of push: JSONValue) -> ExactText? {
         guard let ck = push[.payload]?["ck"] else { return nil }

@@ -6,15 +6,15 @@ import PipelineRuntime
 /// Gives the variant of a stage the same answers that the recorded stage got for the same pushes.
 ///
 /// The variant gets an answer when the recorded stage got it, or at once if the variant sends the push later. A push
-/// that only the variant has is accepted at once. `accepted` answers are stored too, because a redriven push has
-/// several answers: its second answer must follow its first.
+/// that only the variant has is accepted at once. Recorded `accepted` answers are stored like all others. A redriven
+/// push has several answers, and the variant must get them in the recorded order.
 package final class SharedAnswers {
     private struct StoredAnswer {
         var number: Int
         var answer: TransportAnswer
     }
 
-    /// An answer that the variant gets at the end of its batch.
+    /// An answer that the variant gets at the end of the current batch.
     private enum LaterAnswer {
         /// The next stored answer for a push that waits.
         case stored(PushKey)
@@ -179,7 +179,7 @@ package final class SharedAnswers {
 }
 
 extension Dictionary {
-    /// Removes the first element of a key's list, and the key with its last element.
+    /// Removes the first element of a key's list. If the list is then empty, removes the key too.
     fileprivate mutating func removeFirst<Item>(of key: Key) -> Item? where Value == [Item] {
         guard let first = self[key]?.removeFirst() else { return nil }
         if self[key]?.isEmpty == true { self[key] = nil }

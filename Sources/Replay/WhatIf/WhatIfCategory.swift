@@ -10,7 +10,7 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
     case fields = "desired fields"
     case pruned
     case headers
-    /// Other changes led to the push.
+    /// The two pushes stand for different record changes: their `causes` differ.
     case coalescing = "coalesced differently"
     case other
 

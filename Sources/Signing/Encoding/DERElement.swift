@@ -18,7 +18,7 @@ package struct DERElement: Sendable {
     }
 
     /// How many constructed elements may be nested in one another, the outermost included. Apple's library Swift ASN.1
-    /// allows 50 levels too, but counts a primitive element as a level, too.
+    /// has the same limit, but there a primitive element also counts as a level.
     private static let nestingMax = 50
 
     /// - Returns: nil if the bytes are not exactly one well-formed element, or elements are nested too deeply.
@@ -53,7 +53,7 @@ package struct DERElement: Sendable {
         bytes.withUnsafeBufferPointer { buffer in
             var (start, content, tag, tagClass) = (buffer.baseAddress, 0, Int32(0), Int32(0))
             let form = ASN1_get_object(&start, &content, &tag, &tagClass, buffer.count)
-            // ASN1_get_object: 0x80 is an error, 1 an indefinite length.
+            // ASN1_get_object sets 0x80 for an error, and 1 for an indefinite length.
             guard form & 0x81 == 0, let start, let first = buffer.baseAddress else {
                 ERR_clear_error()
                 return nil

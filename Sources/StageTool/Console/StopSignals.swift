@@ -9,7 +9,7 @@ import Synchronization
 package enum StopSignals {
     /// Calls `body` for each signal until the process ends.
     ///
-    /// - Parameter body: Called on a thread of its own, with the signal and the number of earlier signals.
+    /// - Parameter body: Called on a thread of its own, with the signal and with how many signals came before it.
     package static func watch(
         _ signals: [Int32] = [SIGINT, SIGTERM], _ body: @escaping @Sendable (_ signal: Int32, _ earlier: Int) -> Void
     ) {

@@ -3,7 +3,7 @@ import Glibc
 /// Searches bytes for a text. The longer the text, the more bytes it usually skips (Horspool 1980).
 package struct ByteSearch: Sendable {
     private let text: [UInt8]
-    /// How far the text can move, for each value of the byte at the position of the text's last byte.
+    /// How far the search can move on, for each value of the byte that was compared with the text's last byte.
     private let steps: [Int]
 
     package init(_ text: String) {

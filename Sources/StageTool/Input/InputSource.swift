@@ -46,8 +46,8 @@ package struct InputSource: Hashable, Sendable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO && access(path, R_OK) == 0
     }
 
-    /// If the shell closed standard input (`<&-`), its number goes to the first descriptor that this process opens. This
-    /// first one is internal and has no file type. Reading from it would never return.
+    /// If the shell closed standard input (`<&-`), the first descriptor that this process opens gets the number 0. This
+    /// descriptor is internal and has no file type. Reading from it would never return.
     private static func openStandardInput() throws(ToolFailure) -> Int32 {
         let descriptor = StandardDescriptors.current.input
         var status = stat()

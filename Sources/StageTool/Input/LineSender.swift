@@ -34,7 +34,7 @@ package final class LineSender {
     /// How many refusals are reported; the others are only counted. Nil: all.
     private let refusalsMax: Int?
     private var refusals = 0
-    /// The sent lines. After an answer, the spans before the last answered line are removed.
+    /// The sent lines. After an answer, the spans before the span with the last answered line are removed.
     private var spans: [LineSpan] = []
     /// The number that the door will give the next line that is sent.
     private var next: UInt64 = 1
@@ -56,8 +56,8 @@ package final class LineSender {
     private var refusedWithoutAnswerBefore: UInt64?
     /// Whether to fill ``Totals/acceptedLines``, which needs some bytes for each block and each refusal.
     package var tracksLines = false
-    /// Called before every step, and repeatedly until the door answers the greeting. Sending stops when it returns
-    /// false.
+    /// Called repeatedly until the door answers the greeting. After this, called before each block is sent and before
+    /// each wait for answers. Sending stops when `mayContinue` returns false.
     package var mayContinue: (Totals) -> Bool = { _ in true }
     /// Called for each saved subscription, in order. The sender itself reports the subscription's warnings.
     package var onSaved: (Saved) -> Void = { _ in }
@@ -214,7 +214,7 @@ package final class LineSender {
         refusals += 1
         guard let refusalsMax, refusals > refusalsMax else { return reportLine(text()) }
         guard refusals == refusalsMax + 1 else { return }
-        reportLine("… and more refused lines; `2> FILE` writes all of them to a file")
+        reportLine("… and more refused lines; `2> FILE` writes all these messages to a file")
     }
 
     private func receive(_ lost: Producer.LostAnswers) {

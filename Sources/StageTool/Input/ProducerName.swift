@@ -6,8 +6,8 @@ import Time
 package enum ProducerName {
     private static let bytesMax = 200
 
-    /// The name for an input. A file has the same name in every run, so that a restarted program continues after the
-    /// last line that the door has answered.
+    /// The producer's name for an input. It is the same in every run for the same file, so that a restarted program
+    /// continues after the last line that the door has answered.
     package static func of(_ source: InputSource) -> String {
         source.isStandardInput ? "standard input" : file(absolute(source.path))
     }

@@ -41,7 +41,7 @@ extension CoalesceSettings {
 
 /// What happens when a user would have more held notifications than ``CoalesceSettings/pendingPerUser`` allows.
 ///
-/// A notification that leaves early because of the limit records the reason.
+/// The event of a notification that leaves early because of the limit has this value as its member `atLimit`.
 package enum AtLimit: String, CaseIterable, Sendable, Hashable {
     /// The oldest held notification leaves at once.
     case flushOldest = "flush-oldest"

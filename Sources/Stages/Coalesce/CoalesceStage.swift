@@ -8,12 +8,12 @@ import Time
 /// because it reaches ``HeldNotification/causesMax``.
 ///
 /// Of a user's notifications with the same collapse ID, a newer one replaces the older one. Of silent notifications
-/// without a collapse ID, a newer one replaces the older one of the same subscription. All others pass at once. A
-/// notification lists all changes that it stands for and describes the newest, so a deletion after a creation is still
-/// reported.
+/// without a collapse ID, a newer one replaces the older one of the same subscription. Notifications of all other kinds
+/// leave at once. A notification lists all changes that it stands for and describes the newest, so a deletion after a
+/// creation is still reported.
 ///
-/// If a notification is due when a match arrives, the notification leaves first. A `not_matched` event ends here.
-/// Events of all other types are passed on unchanged.
+/// If a notification is due when a match arrives, the notification leaves before the match can replace it. A
+/// `not_matched` event ends here. Events of all other types are passed on unchanged.
 package struct CoalesceStage: Stage {
     package static let kind = "coalesce"
     package static let reads: LogKind? = .matches

@@ -66,7 +66,7 @@ struct HeldNotification {
         return block
     }
 
-    /// Puts a newer match in the place of the newest.
+    /// Puts a newer match in the place of the newest match so far.
     mutating func replace(with match: Match) {
         let isOriginShared = isOriginShared && hasSameOrigin(as: match)
         let (since, limit, change, atLimit) = (since, limit, block.header.change, atLimit)

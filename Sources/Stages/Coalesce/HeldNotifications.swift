@@ -24,7 +24,7 @@ struct HeldNotifications {
     private var freeSlots: [UInt32] = []
     private var slotsByKey = SlotTable()
     private var deadlines = DeadlineHeap()
-    /// The held notifications that count toward the limit per user.
+    /// The pending notifications: the held notifications that count toward the limit per user.
     private var pending = PendingByUser()
     /// The slots from which a notification left recently, the earliest first.
     private var recentlyLeft = SlotChain()
@@ -100,7 +100,7 @@ struct HeldNotifications {
         guard case .held(var notification) = contents[slot] else {
             preconditionFailure("slot \(slot) holds no notification")
         }
-        // Otherwise the notification would be shared with this array while it changes, and its causes would be copied.
+        // If this array still shared the notification, `replace` would copy the notification's list of earlier changes.
         contents[slot] = .free
         notification.replace(with: match)
         contents[slot] = .held(notification)

@@ -8,7 +8,7 @@ struct PendingByUser {
         var next: UInt32 = 0
         /// The hash of the user.
         var hash: UInt32 = 0
-        /// The number of the user's slots, at the first of them; 0 at the others.
+        /// If this is the user's first slot: how many slots the user has. Otherwise 0.
         var count: UInt32 = 0
     }
 

@@ -29,7 +29,8 @@ struct SlotTable {
         cells[cell] = UInt32(other) + 1
     }
 
-    /// Removes a slot. Later slots move back, so that no free cell lies between a slot and its home.
+    /// Removes a slot. Later slots move back, so that no free cell lies between a slot and the cell where the search
+    /// for this slot begins.
     mutating func remove(_ slot: Int, _ hash: (Int) -> UInt32) {
         guard var free = cell(hash(slot), where: { $0 == slot }) else {
             preconditionFailure("slot \(slot) is not in the table")

@@ -51,7 +51,7 @@ struct AppHold: Equatable {
     var interval = firstInterval
     /// The push that was sent as a probe and has no answer yet.
     var probe: PendingKey?
-    /// Whether a push may wait that can be the next probe. False after a wake has found no such push.
+    /// Whether there may be a waiting push that can be the next probe. False after a wake has found no such push.
     var hasWaiting = true
 
     /// When to send the next probe. Nil if ``hasWaiting`` is false, or if a probe has no answer yet.

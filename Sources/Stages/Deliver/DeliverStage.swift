@@ -21,7 +21,7 @@ package struct DeliverStage: Stage {
     var registry: DeviceRegistry
     /// Pushes that were handed out for the first time and have no answer yet.
     var ledger = OutcomeLedger()
-    /// Pushes that wait for another attempt, for its answer, or until their app is resumed.
+    /// Pushes that wait for another attempt, for the answer to another attempt, or until their app is resumed.
     var pending = PendingPushes()
     /// Effects that are not applied yet, in the order in which they are due.
     var effects: [ScheduledEffect] = []

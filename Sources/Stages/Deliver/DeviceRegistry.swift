@@ -38,8 +38,8 @@ struct DeviceRegistry {
     ///
     /// A token belongs to the last device that registered it, for example after a phone changed hands.
     ///
-    /// - Returns: Whether the pipeline does not have the device's transport, and no earlier device of the app registered
-    ///   with this transport.
+    /// - Returns: True if the pipeline does not have the device's transport, and this is the app's first registration
+    ///   with that transport.
     @discardableResult
     mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) -> Bool {
         try checkRoom(for: registration.device)

@@ -78,7 +78,7 @@ struct OutcomeLedger {
     /// The lines in the ledger by their collapse keys.
     private var byCollapseKey: [[UInt8]: [PendingKey]] = [:]
 
-    /// All pushes in order, from `orderStart`. Some of them may have ended.
+    /// The pushes of the ledger in order, from the index `orderStart` on. Some of the later ones may have ended.
     private var order: [UInt64] = []
     private var orderStart = 0
 

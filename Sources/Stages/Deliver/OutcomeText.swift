@@ -129,7 +129,8 @@ struct PushNote {
     /// The transport's reason, if deliver itself has set `reason`. Empty if the transport gave no reason.
     var said: String?
     var attempts = 0
-    /// The number of attempts in the answer, if it differs from ``attempts``.
+    /// The number of attempts that the answer itself reports, if this number differs from ``attempts``, the number of
+    /// all attempts so far.
     var tries: Int?
     var until: Instant?
     var since: Instant?

@@ -3,12 +3,12 @@ import JSON
 import PipelineKit
 import Time
 
-/// A push at a device that waits for another attempt, for the answer to another attempt, or until its app is resumed. A
-/// notice for the app's backend waits in the same form.
+/// A waiting push at one device. It waits for another attempt, for a later answer of the transport, or until its app is
+/// resumed. A notice for the app's backend waits in the same form.
 struct PendingPush {
     /// The sequence of the push. For a notice: the sequence of the push that retired the device.
     let push: UInt64
-    /// The registration that the push is for: the one when the push came, or a newer one of the same device.
+    /// The device as it was registered when the push came, or as it was registered again later.
     var device: Device
     let id: PositionID
     let outcome: OutcomeText
@@ -118,7 +118,8 @@ struct PendingPush {
             note.answer = PushNote.noAnswer
         }
         (note.status, note.reason) = answer.map { ($0.status, $0.reason) } ?? (status, reason)
-        // A push that the transport still has counts as an attempt: it was sent, although the result is unknown.
+        // If the push ends while the transport still has it, its last attempt counts too: the push was sent, although
+        // the result is unknown.
         note.attempts = attempts + (note.isFinal && isStillAtTransport ? 1 : 0)
         if let answer, answer.attempts != note.attempts { note.tries = answer.attempts }
         note.isUnderWay = answer?.isUnderWay ?? false

@@ -1,8 +1,8 @@
 import PipelineKit
 import Time
 
-/// All pushes that wait for another attempt, for the answer to another attempt, or until their app is resumed. Also all
-/// notices that have not ended.
+/// All pushes that wait for another attempt, for a later answer of the transport, or until their app is resumed. Also
+/// all notices that have not ended.
 struct PendingPushes {
     private(set) var byKey: [PendingKey: PendingPush] = [:]
     private var byCollapseKey: [[UInt8]: PendingKey] = [:]

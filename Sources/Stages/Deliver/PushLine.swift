@@ -14,7 +14,7 @@ struct PushLine: ~Escapable {
     }
 
     private var end: End?
-    /// The ends with other payloads than ``end``, because topics with badges of their own have payloads of their own.
+    /// More ends, one for each further payload: topics with badges of their own have payloads of their own.
     private var otherEnds: [End] = []
 
     let unpruned: [UInt8]?
@@ -47,7 +47,7 @@ struct PushLine: ~Escapable {
         return Array(line.bytes)
     }
 
-    /// The head of the same push for another device; nil if the line is not a push.
+    /// The head for another device, with the notification and the user of `line`. Nil if the line is not a push.
     static func head(of line: [UInt8], for device: Device, _ id: PositionID) -> [UInt8]? {
         var reader = PushReader()
         do throws(JSONError) {

@@ -12,7 +12,8 @@ import Time
 /// participants becomes one event for each participant. A `zone.save` of an existing zone writes no event.
 ///
 /// Ingest adds `change` to each record command. To a delete, it also adds the record's `recordType`, and the record's
-/// last known fields as `before`. It adds none of these members if the command already has the member.
+/// last known fields as `before`. If the command already has one of these members, the command's value
+/// stays.
 ///
 /// If a user saves a subscription ID that the user already has in another database, ingest first writes a
 /// `subscription.delete` for that database.
@@ -131,8 +132,8 @@ package struct IngestStage: Stage {
         guard let known = memory.find(address) else { return nil }
         let type = record[.recordType] ?? command[.recordType]
         guard type.map({ memory.key.fingerprint(ofType: $0) == known.type }) ?? true else { return nil }
-        // The memory forgets the record even if its last fields cannot be read, as it does when a restarted stage
-        // recalls the delete.
+        // The memory forgets the record even if the record's last fields cannot be read. A restarted stage that recalls
+        // the delete forgets the record too.
         memory.remove(address)
         return reader.contents(of: known, at: address, before: next, &out)
     }
@@ -159,7 +160,7 @@ package struct IngestStage: Stage {
 // MARK: - Several records
 
 extension IngestStage {
-    /// Appends the events of all operations, or no event.
+    /// Appends the events of all operations, or no event if one operation is rejected.
     private mutating func modify(_ command: JSONValue, into out: inout Outbox) throws(ModelError) {
         let mark = out.mark
         do throws(ModelError) {

@@ -71,7 +71,7 @@ struct SubscriptionDatabases {
         bit(of: command) | bit(of: command) << scopes.count
     }
 
-    /// Whether at least one database is set, and every database with a fires-once bit is set.
+    /// Whether at least one database has the subscription, and no fires-once bit is set for a database without it.
     private static func isValid(_ bits: UInt8) -> Bool {
         let databases = bits & (1 << scopes.count - 1)
         return databases != 0 && bits >> scopes.count & ~databases == 0

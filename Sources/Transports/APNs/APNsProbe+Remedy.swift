@@ -60,7 +60,7 @@ extension APNsProbe.Verdict {
         case .credential:
             "compare key, team and the .p8 file with developer.apple.com, Keys: APNs does not say which is wrong; "
                 + "the key may be revoked, or this machine's clock may be ahead"
-        case .environment: "use a key or certificate for that environment, or correct environment"
+        case .environment: "use a key or certificate for that environment, or correct the app's environment"
         case .topic: "compare topic with the app's bundle ID and the key's topics"
         case .token:
             "set this machine's clock (timedatectl); if it is right, find out who else makes tokens with the key"

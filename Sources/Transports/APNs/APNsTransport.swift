@@ -37,8 +37,9 @@ package final class APNsTransport: ContinuousTransport {
         /// Pools that no app uses any more. Calls of ``take(_:answered:)`` close and remove the pools that have nothing
         /// left to do: see ``retiredPools()``.
         var retired: [PoolOnLoop] = []
-        /// The calls of ``take(_:answered:)`` that have their turn or wait for it: the newest call, and their number.
-        /// In its turn, a call first asks the retired pools which pushes they still hold.
+        /// A queue of calls of ``take(_:answered:)``, which have their turns one after the other: the newest call, and
+        /// the number of calls in the queue. In its turn, a call first asks the retired pools which pushes they still
+        /// hold.
         var queued: (last: Task<Void, Never>, count: Int)?
     }
 
@@ -130,8 +131,8 @@ package final class APNsTransport: ContinuousTransport {
         do { try await work.threads.shutdownGracefully() } catch { return }
     }
 
-    /// How many streams the servers allow on the open connections, without the streams of pushes that were reported as
-    /// still in flight. At least 1 for each pool, and in all at most the setting `inFlightMax`.
+    /// A sum over all pools, but at most the setting `inFlightMax`. For each pool: how many streams the server allows
+    /// on the open connections, without the streams of pushes that were reported as still in flight; at least 1.
     package var inFlightMax: Int {
         state.withLock { state in
             let allowed = state.work?.pools.values.reduce(0) { $0 + $1.allowance.count } ?? 1

@@ -1,6 +1,6 @@
 import PipelineKit
 
-/// The reason and the remedy in the answer to a push for an app that the transport does not have.
+/// The reason in the answer to a push for an app that the transport does not have, and what the operator can do.
 enum MissingApp {
     private static let start = "no app of this transport has "
 

@@ -88,9 +88,9 @@ struct PushRouter: ~Copyable {
 }
 
 extension APNsApp {
-    /// Whether the pushes of `app` can be sent with this app's settings and credential: both have the same container,
-    /// environment and topic. If the device has registered no topic, `app` has no topic and fits every app of its
-    /// container and environment. The first of these apps then sends the pushes.
+    /// Whether pushes for `app` can be sent with this app's settings and credential: both have the same container,
+    /// environment and topic. If the device has registered no topic, `app` has no topic, and every app in the settings
+    /// with the same container and environment fits. The router then uses the first of these apps.
     func serves(_ app: Delivery.App?) -> Bool {
         guard let app else { return false }
         return app.container == container && app.environment == environment && app.topic ?? topic == topic

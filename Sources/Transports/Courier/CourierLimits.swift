@@ -6,21 +6,22 @@ enum CourierLimits {
     static let connectionsMax = 10_000
     /// How many polls may wait at the same time. A further poll is answered 503.
     static let pollsMax = 8_000
-    /// How many polls of one device may wait at the same time. A further poll ends the oldest without a notification.
+    /// How many polls of one device may wait at the same time. A further poll ends the device's oldest poll
+    /// without a notification.
     static let pollsPerDeviceMax = 4
-    /// Bytes of a request's path and query; a longer one is answered 414.
+    /// How many bytes a request's path and query may have together. A request with more bytes is answered 414.
     static let targetBytesMax = 1024
-    /// Bytes of a request's line and headers; a longer head is answered 431.
+    /// How many bytes a request's line and headers may have together. A request with more bytes is answered 431.
     static let headBytesMax = 80 << 10
-    /// Bytes of a request's body; a longer one is answered 413.
+    /// How many bytes a request's body may have. A request with a longer body is answered 413.
     static let bodyBytesMax = 64 << 10
-    /// Bytes of the bodies that the courier holds at once; a request whose body does not fit is answered 503.
+    /// How many bytes of bodies the courier holds at once. A request whose body does not fit is answered 503.
     static let heldBodyBytesMax = 16 << 20
     /// The most notifications in one answer, even if a request asks for more.
     static let pageEntriesMax = 400
     /// The most notifications in one answer if a request asks for no number.
     static let pageEntries = 100
-    /// An answer ends with the notification that brings it to this size, so it may be larger.
+    /// An answer ends with the notification that brings the answer to this size, so the answer may be larger.
     static let fullPageBytes = 1 << 20
     /// How many pages may be read or sent to clients at the same time. A request for a further page is answered 503.
     static let pagesMax = 64

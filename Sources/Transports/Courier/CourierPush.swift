@@ -32,8 +32,7 @@ struct CourierToken: Hashable, Sendable {
     }
 }
 
-/// A push's `apns-expiration`: polls get the push only until this time. This time does not remove the push from the
-/// inbox.
+/// A push's `apns-expiration`: polls get the push only until this time. The push stays in the inbox after this time.
 struct Expiration: Sendable {
     private let seconds: Int64?
 

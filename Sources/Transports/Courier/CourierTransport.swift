@@ -6,11 +6,11 @@ import Time
 
 /// Serves CloudKit's web clients over HTTP: an inbox for each user, and a long poll for each device.
 ///
-/// A push is accepted once it is in the store, as durable as the pipeline's logs. A repeated push, recognised by its
-/// `apns-id`, adds nothing. A log of marks beside the store records which pushes polls took, which pushes users have
-/// read, and which pushes came after a newer push. The store is a cache: if it is missing, damaged or from another
-/// pipeline, it is rebuilt from the log of marks, the stage's log and the log of pushes. If the log of pushes is on
-/// another machine, a missing or damaged store begins empty instead.
+/// A push is accepted once it is in the store. It is then as durable as an event in the pipeline's logs. A repeated
+/// push, recognised by its `apns-id`, adds nothing. A log of marks beside the store records which pushes polls took,
+/// which pushes users have read, and which pushes came after a newer push. The store is a cache: if it is missing,
+/// damaged or from another pipeline, it is rebuilt from the log of marks, the stage's log and the log of pushes. If the
+/// log of pushes is on another machine, a missing or damaged store begins empty instead.
 ///
 /// Rules: CloudKit Web Services, tokens/create (the courier's URL); CKFetchNotificationChangesOperation;
 /// CKMarkNotificationsReadOperation.

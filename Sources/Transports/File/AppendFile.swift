@@ -3,11 +3,11 @@ import Glibc
 import PipelineKit
 
 /// A file of complete lines. A regular file is locked while it is open: another transport or process that opens it
-/// as an `AppendFile` gets an error. Devices and pipes are not locked.
+/// as an `AppendFile` gets an error. Device files and pipes are not locked.
 struct AppendFile: ~Copyable {
     private let descriptor: CInt
     private let calls: FileCalls
-    /// False for devices and pipes, which cannot be cut back.
+    /// False for device files and pipes, which cannot be cut back.
     private let isRegular: Bool
     /// The offset from which the bytes of an unfinished or failed write must still be cut off.
     private var tornAt: off_t?
@@ -51,7 +51,7 @@ struct AppendFile: ~Copyable {
         close(descriptor)
     }
 
-    /// Appends all lines or nothing. A device or a pipe, which cannot be cut back, may get a part of the lines.
+    /// Appends all lines or nothing. A device file or a pipe, which cannot be cut back, may get a part of the lines.
     ///
     /// - Returns: Why the lines were not appended; nil after success.
     mutating func append(_ lines: UnsafeRawBufferPointer) -> SystemError? {

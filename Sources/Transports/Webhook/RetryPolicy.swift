@@ -5,7 +5,7 @@ import PipelineKit
 struct RetryPolicy: Sendable {
     /// The longest wait, unless the server asks for a longer one.
     static let backoffMax = Duration.seconds(30)
-    /// The longest wait that a `Retry-After` can cause. A longer one counts as this wait.
+    /// The longest wait that a `Retry-After` can cause. A longer `Retry-After` counts as this wait.
     static let retryAfterMax = Duration.seconds(3_600)
 
     let attempts: Int
@@ -21,7 +21,7 @@ struct RetryPolicy: Sendable {
     ///   - retryAfter: The wait that the server asked for. The result is at least this long. A wait of more than
     ///     ``retryAfterMax`` counts as ``retryAfterMax``.
     ///   - jitter: A random number from 0 to 1. Spreads the retries of many pushes over the second half of the wait
-    ///     that ``backoff`` gives. If `retryAfter` is longer, it is the result, without a spread.
+    ///     that ``backoff`` gives. If `retryAfter` is longer than this wait, it is the result, without a spread.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
         guard attempt < attempts else { return nil }
         let own = DoublingWait(first: backoff, most: Self.backoffMax)

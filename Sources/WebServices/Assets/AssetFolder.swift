@@ -39,7 +39,7 @@ struct AssetFolder: Sendable {
             let draft = "\(file).\(UUID().uuidString)"
             do {
                 try write(bytes, to: draft)
-                // Another upload may have made the same file meanwhile.
+                // If another upload has made the same file meanwhile, this replaces it.
                 guard rename(draft, file) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
             } catch {
                 unlink(draft)

@@ -81,7 +81,7 @@ extension WebService {
         if let error = errors[0] { throw error }
     }
 
-    /// The device to unregister for a new one; nil if the user may have another device.
+    /// The device to unregister when a new device is registered; nil if the user may have one more device.
     ///
     /// CloudKit Web Services has no request to unregister a device. So a refusal would leave a new device without
     /// notifications for ever. A web page that names no client becomes a new device of the courier whenever it is

@@ -133,7 +133,8 @@ struct HostState: Hashable {
         (held != nil || step != nil) && !conditions.isLogFull && conditions.haveTransportsRoom
     }
 
-    /// Whether the past is over, no step, held input or due record waits, and the log has room.
+    /// Whether the past is over, the log has room, and nothing waits: no step, no held input, and no batch that must be
+    /// appended.
     func isSettled(_ conditions: Conditions) -> Bool {
         hasCaughtUp && !conditions.isLogFull && step == nil && held == nil && !mustRecord
     }

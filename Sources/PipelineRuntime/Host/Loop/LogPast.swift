@@ -27,7 +27,7 @@ package final class LogPast: PastEvents {
         }
     }
 
-    /// Remembers where a batch is that was just appended to the log.
+    /// Remembers the place of a batch that was just appended to the log.
     func note(_ batch: AppendedBatch) { lookup.withLock { $0.note(batch) } }
 
     private func line(_ sequence: UInt64) throws(EventLogError) -> [UInt8]? {

@@ -32,7 +32,7 @@ final class PluginLoop: HostWork {
     private let control: HostControl
     private var out = Outbox()
     private var programOutputs = ProgramOutputs()
-    private let frames = ControlFrames(side: .link, framesRule: "outputs have two, open one")
+    private let frames = ControlFrames(side: .link, framesRule: #"an "outputs" message has two, an "open" message one"#)
     private var peer: [UInt8]?
     private var upstream: (name: String, identity: LogIdentity)?
     private var unanswered: [UnansweredBatch] = []
@@ -236,7 +236,8 @@ final class PluginLoop: HostWork {
         try sendAgain()
     }
 
-    /// Sends all unanswered batches again. While the program gets events one at a time, sends only the first.
+    /// Sends all unanswered batches again. While the program gets events one at a time, sends only the first of these
+    /// batches.
     private func sendAgain() throws {
         guard state.held == nil else { return }
         for batch in answered < sendSinglyThrough ? unanswered.prefix(1) : unanswered[...] {
@@ -246,7 +247,8 @@ final class PluginLoop: HostWork {
 
     private func outputs(_ control: JSONValue, _ sender: [UInt8]) throws {
         guard sender == peer else {
-            // Such outputs usually come from a program that has ended. The next program gets these events again.
+            // Such outputs usually come from a program that has ended. The program that was started after it gets the
+            // unanswered events again.
             return try refuse(
                 sender, "link.outputs", "only the program that opened the link last may send outputs",
                 isReported: false)
@@ -339,9 +341,9 @@ final class PluginLoop: HostWork {
 }
 
 extension ChildProcess.Exit {
-    /// Whether an event may be the cause. It is not the cause if the program exited with 0, if a signal asked the
-    /// program to end, or if the program exited with 75 (sysexits: a temporary failure). A program exits with 75 for a
-    /// reason of its own, such as an unreachable server.
+    /// Whether an event may be the cause of the program's end. It is not the cause if the program exited with 0, if a
+    /// signal asked the program to end, or if the program exited with 75 (sysexits: a temporary failure). A program
+    /// exits with 75 for a reason of its own, such as an unreachable server.
     fileprivate var isCrash: Bool {
         wasSignalled ? ![SIGTERM, SIGINT, SIGHUP].contains(status) : status != 0 && status != 75
     }

@@ -7,7 +7,7 @@ import Time
 /// | State | What is asked for | What comes next |
 /// |---|---|---|
 /// | events | ``Action/feed(through:)`` the batch's cursor, then ``Action/advance(to:)`` its `now` | part |
-/// | part | with `feedsParts`, an event whose outputs the batch holds in part; then ``Action/settle`` | behind |
+/// | part | feed an event that the batch leaves unfinished, if `feedsParts`; then ``Action/settle`` | behind |
 /// | behind | ``Action/readBatch`` | events or over, by ``begin(_:)`` |
 /// | over | nothing | |
 package struct RecordedPast: Hashable {
@@ -39,8 +39,8 @@ package struct RecordedPast: Hashable {
     /// - Parameters:
     ///   - upstream: The name of the log that the stage reads.
     ///   - cursor: The last event that the stage's state includes.
-    ///   - feedsParts: Whether an event whose outputs fill several batches is fed at the first of them; otherwise at
-    ///     the last.
+    ///   - feedsParts: When to feed an event whose outputs fill several batches: if true, at the first of these
+    ///     batches; if false, at the last.
     ///   - leftOut: An unfinished step at the log's end, or nil. If it is a wake, its batches are skipped.
     package init(upstream: String, after cursor: UInt64, feedsParts: Bool, leavingOut leftOut: UnfinishedStep? = nil) {
         (self.upstream, self.cursor, self.feedsParts, self.leftOut) = (upstream, cursor, feedsParts, leftOut)
@@ -61,8 +61,8 @@ package struct RecordedPast: Hashable {
         leftOut.map { $0.kind == .wake && header.lastSequence >= $0.first } ?? false
     }
 
-    /// Moves ``cursor`` to this event, unless it is later already. A replay calls this after it has fed the stage input
-    /// beyond the last batch's cursor.
+    /// Moves ``cursor`` to this event, but never back. A replay calls this after it has fed the stage input beyond the
+    /// last batch's cursor.
     package mutating func pass(_ sequence: UInt64) { cursor = max(cursor, sequence) }
 
     /// The next action for a stage that was fed through an event; nil at the end of the past.

@@ -22,7 +22,7 @@ final class SourceLoop<S: Stage>: HostWork {
     private(set) var clock: StageClock<S>
     private var out = Outbox()
     private var events = EventReader.atDoor()
-    private let frames = ControlFrames(side: .door, framesRule: "produce has two, others one")
+    private let frames = ControlFrames(side: .door, framesRule: #"a "produce" message has two, any other message one"#)
     private var producers: ProducerPositions
     private var answers = DoorAnswers()
     private var eventsIn: UInt64 = 0

@@ -58,11 +58,12 @@ extension Cursor {
 
     /// The first upstream event with a push that had no first answer when the batch was written. For all pushes of
     /// earlier events the log holds outcomes or attempts. If no push waited for its first answer, but the batch handed
-    /// out retries, the value is the event after the cursor. Otherwise the value is nil, even if retries of earlier
-    /// batches had no answer.
+    /// out retries, the value is the event after the cursor. If the batch handed out no retries either, the value is
+    /// nil, even if retries that earlier batches handed out had no answer.
     package var firstUnanswered: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
 
-    /// Whether pushes were unanswered when the batch was written: first attempts, or retries that it handed out.
+    /// Whether pushes were unanswered when the batch was written: first attempts, or retries that this batch handed
+    /// out.
     package var hasUnansweredPushes: Bool { firstUnanswered != nil }
 
     /// The upstream's log, and the last of its sequences whose outputs are complete. Meaningless in the cursor of a

@@ -112,8 +112,8 @@ final class PluginProcess: Sendable {
 
 /// A small process that ends a plugin's program after the host's process has ended.
 ///
-/// `PR_SET_PDEATHSIG` cannot replace it: `posix_spawn` cannot set it, and its signal comes when the starting thread
-/// ends, not the process.
+/// `PR_SET_PDEATHSIG` cannot replace this small process. `posix_spawn` cannot set `PR_SET_PDEATHSIG`, and its signal
+/// comes when the thread that started the program ends, not when the host's process ends.
 private struct PluginWatch {
     private let child: ChildProcess
 

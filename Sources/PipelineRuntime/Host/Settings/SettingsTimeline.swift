@@ -9,7 +9,8 @@ struct SettingsTimeline<S: Stage> {
     private let record: String
 
     /// - Parameter isNew: Whether the log is empty. If a log has events but no recorded settings, the build that wrote
-    ///   the log is older than all changes of defaults. It ran with the settings in the pipeline file.
+    ///   the log is older than all changes of defaults. Then the settings in the pipeline file, with that build's
+    ///   defaults, count as the log's first settings.
     init(_ plan: HostPlan, _ current: S.Settings, isNew: Bool) throws {
         self.current = current
         record = plan.settingsRecord

@@ -9,8 +9,8 @@ import Time
 struct SnapshotKeeper {
     /// Reading and writing one byte of state takes about as long as handling this many bytes of input.
     private static let inputPerStateByte = 4
-    /// A background snapshot that takes longer than this many intervals is dropped, and the next is made without
-    /// pauses.
+    /// A background snapshot is dropped if it is not ready after this many times the input that makes a snapshot due.
+    /// The next snapshot is then made without pauses.
     private static let intervalsMax = 4
 
     private let files: SnapshotFiles

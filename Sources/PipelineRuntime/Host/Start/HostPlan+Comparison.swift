@@ -2,8 +2,9 @@ import PipelineKit
 
 extension HostPlan {
     /// What differs from the other plan: keys of the pipeline file, such as `log.sync`, `bind` and
-    /// `transports.apns.attempts`, and `the upstream's bind` and `the readers` in words. Keys that apply to all stages
-    /// come first. Empty if a host with the other plan would work in exactly the same way.
+    /// `transports.apns.attempts`. The texts `the upstream's bind` and `the readers` stand for differences that other
+    /// parts of the file cause. Keys that apply to all stages come first. Empty if a host with the other plan would
+    /// work in exactly the same way.
     package func keysThatDiffer(from other: HostPlan) -> [String] {
         let keysOfAllStages = [
             ("data.mode", mode == other.mode), ("seed", identity == other.identity), ("log.sync", sync == other.sync),

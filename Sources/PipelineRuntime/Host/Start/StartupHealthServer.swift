@@ -9,7 +9,7 @@ final class StartupHealthServer {
     private let plan: HostPlan
     private let control: HostControl
     private let poller = ZMQPoller()
-    private let frames = ControlFrames(side: .link, framesRule: "health has one")
+    private let frames = ControlFrames(side: .link, framesRule: #"a "health" message has one"#)
 
     init(_ plan: HostPlan, _ control: HostControl, _ socket: ZMQSocket) {
         (self.plan, self.control, self.socket) = (plan, control, socket)

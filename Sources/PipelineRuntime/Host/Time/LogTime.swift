@@ -6,8 +6,8 @@ import Time
 /// Then the log's time continues from its last value, at nearly the usual speed. So each wait takes about its usual
 /// time, and does not last until the clock has caught up.
 package struct LogTime {
-    /// If the machine's clock jumps ahead by at most this much, the log's time follows at once. After a longer jump it
-    /// gains this much in each second, so that a clock that is years ahead does not end all waits at once.
+    /// If the machine's clock jumps ahead by at most this much, the log's time follows at once. After a longer jump the
+    /// log's time gains this much in each second, so that a clock that is years ahead does not end all waits at once.
     package static let stepMax = Duration.seconds(60)
     private static let pace = Int(stepMax.components.seconds)
     /// The operator is told when the machine's clock is further behind than this.
@@ -22,8 +22,8 @@ package struct LogTime {
 
     package init(_ sources: HostTime) { self.sources = sources }
 
-    /// The log's time now, at least `log`, the latest time that the stage knows. The first call returns the
-    /// machine's time if that is ahead.
+    /// The log's time now. It is never before `log`, which is the latest time that the stage knows. The first call
+    /// returns the machine's time if the machine's time is later than `log`.
     package mutating func now(from log: Instant) -> Instant {
         let (wall, monotonic) = (sources.wall(), sources.monotonicNow())
         let time =

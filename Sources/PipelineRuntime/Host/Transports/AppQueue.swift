@@ -46,9 +46,9 @@ struct AppQueue {
         }
     }
 
-    /// Takes the next push that may be sent; nil if no push waits or each one must wait for its device. The caller
-    /// checks that fewer than `room` pushes are in flight. One device gets a share of `room`, and at most `perDevice`
-    /// pushes.
+    /// Takes the next push that may be sent. Nil if no push waits, or if the devices of all waiting pushes have enough
+    /// pushes in flight. The caller checks that fewer than `room` pushes are in flight. One device gets a share of
+    /// `room`, and at most `perDevice` pushes.
     mutating func next(room: Int, perDevice: Int = .max, at now: ContinuousClock.Instant) -> Delivery? {
         guard count > 0 else { return nil }
         let share = max(1, min(room / 16, perDevice))

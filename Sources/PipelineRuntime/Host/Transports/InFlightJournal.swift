@@ -78,7 +78,7 @@ struct InFlightJournal {
         return TransportAnswer(delivery.id, .deferred, reason: Self.answerLost, attempts: 1)
     }
 
-    /// The reason in the host's own answer, which does not say whether the push was sent.
+    /// The reason in the host's own answer: the transport's answer is unknown.
     private static let answerLost = "its answer was lost"
 
     // MARK: Pushes

@@ -2,7 +2,8 @@ import EventLog
 import Glibc
 import Time
 
-/// The two files of an ``InFlightJournalRecord``, written in turn: if one is torn, the other has the record before it.
+/// The two files of an ``InFlightJournalRecord``, written in turn. If one file is torn, the other has the previous
+/// record.
 final class InFlightJournalFiles {
     /// File names in the folder of the stage's log.
     static let names = ["under-way.0", "under-way.1"]
@@ -20,9 +21,9 @@ final class InFlightJournalFiles {
 
     deinit { for file in files { close(file) } }
 
-    /// The later of the two records; nil if no record was ever written. ``InFlightJournalRecord/Reading/foreign`` if a
-    /// file cannot be read, is of another log or has an unknown format; otherwise
-    /// ``InFlightJournalRecord/Reading/torn`` if no file is intact.
+    /// The last record that is intact; nil if no record was ever written. ``InFlightJournalRecord/Reading/torn`` if
+    /// records were written but none is intact. ``InFlightJournalRecord/Reading/foreign`` if one of the files cannot be
+    /// read, is of another log or has an unknown format, even if the other file is intact.
     func read() -> InFlightJournalRecord.Reading? {
         let found = Self.names.compactMap { read("\(folder)/\($0)") }
         if found.contains(.foreign) { return .foreign }

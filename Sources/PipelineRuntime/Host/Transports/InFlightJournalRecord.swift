@@ -4,9 +4,9 @@ import Time
 
 /// The pushes that a stage's transports may have, as recorded in two small files beside the log.
 ///
-/// The files are written before pushes are sent, and when the stage stops and no push waits for its first answer. They
-/// are not written when answers come: the answers in the log after ``after`` show which pushes the transports no longer
-/// have.
+/// A file is written each time before pushes are sent, and when the stage stops while no push waits for its first
+/// answer. No file is written when answers come: the answers in the log after ``after`` show which pushes the
+/// transports no longer have.
 struct InFlightJournalRecord: Hashable {
     /// One push to one device, in one transport's session.
     struct Entry: Hashable {

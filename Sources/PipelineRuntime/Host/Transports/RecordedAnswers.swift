@@ -40,7 +40,8 @@ package struct RecordedAnswers {
 /// The answers that one batch of a stage's own log records.
 ///
 /// If the batch's cursor has a ``EventLog/Cursor/firstUnanswered``, the pushes that the batch hands out were answered
-/// later; otherwise at once. All other answers in the batch came at its end.
+/// later. If the cursor has none, these pushes were answered at once. All answers in the batch that are not such
+/// immediate answers came at the end of the batch.
 package struct BatchAnswers {
     private let leavesUnanswered: Bool
     private var answers: [TransportAnswer?]

@@ -95,7 +95,8 @@ final class TransportDispatcher: Sendable {
 
     var hasAnswers: Bool { state.withLock { !$0.answers.isEmpty } }
 
-    /// Whether no sent push waits for its first answer, and no answer waits. Deferred pushes may still be under way.
+    /// Whether no sent push waits for its first answer, and the host has taken all answers. Deferred pushes may still
+    /// be under way.
     var isResting: Bool { state.withLock { $0.answers.isEmpty && $0.queues.allSatisfy { $0.inFlight == 0 } } }
 
     /// Whether ``isResting`` is true and no push waits for room.

@@ -55,7 +55,8 @@ struct TransportQueue {
     private static let answeredLateMax = 65_536
     /// An app without pushes for this long has no share of the room.
     private static let appIdle = Duration.seconds(10)
-    /// How long an app's pushes wait after the provider stops answering. Then they are sent all the same.
+    /// How long an app's pushes wait after the provider stops answering. After this time they are sent even if the
+    /// provider still does not answer.
     private static let silenceMax = Duration.seconds(8)
 
     init(_ name: String, _ route: Route) { (self.name, self.route) = (name, route) }
@@ -249,8 +250,8 @@ private struct RoomLeft {
 
     func most(_ index: Int) -> Int { max(1, rooms[index].pushesMax) }
 
-    /// An app with fast answers may use all the room that is left. Any other app has an equal share. The share is at
-    /// most an eighth while another app waits for room and the answers of that app are fast or still unknown.
+    /// An app with fast answers may use all the room that is left. Any other app has an equal share of its channel's
+    /// room. This share is at most an eighth while another app of the channel needs room: see ``AppQueue/needsRoom``.
     func hasRoom(_ index: Int, _ queue: AppQueue) -> Bool {
         guard left > 0, let channel = channels[rooms[index].channel], channel.inFlight < most(index) else {
             return false

@@ -3,7 +3,8 @@ import Time
 
 /// Each notification that leaves opens a window for its key. A notification that comes outside a window leaves at once.
 /// Of the notifications that come in a window, only the newest leaves, at the end of the window. So no notification
-/// waits longer than a window, and at most one of each key leaves per window, unless a limit makes one leave early.
+/// waits longer than a window. At most one notification of each key leaves per window, unless a limit makes a
+/// notification leave early.
 package struct Latest: CoalescingPolicy {
     package static let kind = "latest"
     private let window: Duration

@@ -55,7 +55,8 @@ struct ParticipantCheck {
         throw name == zoneOwner
             ? ModelError(
                 "zone.owner",
-                "\(zoneOwner) owns the zone and sees it in the private database: send that change with database \"private\""
+                "\(zoneOwner) owns the zone and sees it in the private database: take \(zoneOwner) out, and send a "
+                    + "second command with database \"private\""
             )
             : ModelError("participants.repeated", "\(name) is named twice: name each participant once")
     }

@@ -4,8 +4,8 @@ import JSON
 
 /// Writes the event of one operation of a `records.modify`.
 struct OperationWriter {
-    /// The member of a record that names another record as its parent. Belfry keeps the parent for clients without
-    /// using it.
+    /// The member of a record that names another record as its parent. Belfry keeps the parent for clients, but does
+    /// not use it.
     static let parent: Member = "parent"
 
     let command: JSONValue

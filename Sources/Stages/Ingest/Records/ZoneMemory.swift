@@ -14,7 +14,8 @@ struct ZoneMemory {
     /// The zones in the order in which events first named them. Zone `n` is at index `n - 1`.
     private var zones: [Zone] = []
     private var numbers: [NameFingerprint: UInt32] = [:]
-    /// The newest result of ``number(of:_:)``, because most changes in a row are in one zone.
+    /// The last result of ``number(of:_:)``. Saves a look-up, because a change is mostly in the same zone as the change
+    /// before it.
     private var newest: (fingerprint: NameFingerprint, number: UInt32)?
 
     static let defaultZone: UInt32 = 0

@@ -12,7 +12,7 @@ enum Grid {
     /// A circle that contains a pole, or whose radius is at least a quarter of the Earth's circumference, gets the only
     /// cell of level 0.
     static func cells(_ circle: Circle) -> (level: Int, cells: [UInt64]) {
-        // These degrees are about a millimetre on the ground, which is far more than all rounding errors.
+        // In degrees: about a millimetre on the ground, which is far more than all rounding errors.
         let slack = 1e-8
         let angle = circle.radius / Circle.earthRadius
         let height = angle * 180 / .pi + slack

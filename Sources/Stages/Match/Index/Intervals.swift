@@ -151,7 +151,7 @@ extension IntervalStore.View {
 // MARK: - Adding and removing
 
 extension IntervalStore {
-    /// - Returns: The number of the ``Intervals`` for a list and a column, and whether this call made them.
+    /// - Returns: The number of the ``Intervals`` for a list and a column, and whether this call added the number.
     mutating func intern(_ parent: UInt32, _ column: Columns.Number) -> (number: Int32, isNew: Bool) {
         if let known = unsafe view.find(parent, column) { return (known, false) }
         let number = pool.add(Intervals(parent: parent, column: column))
@@ -171,7 +171,7 @@ extension IntervalStore {
         return Intervals.Start(low: low, isMirrored: false)
     }
 
-    /// - Returns: The ID of the list if the removed interval was its last interval of the column; otherwise nil.
+    /// - Returns: The ID of the list if the list has no more intervals of the column; otherwise nil.
     mutating func remove(_ slot: Int32, startingAt start: Intervals.Start, from number: Int32) -> UInt32? {
         var intervals = pool[number]
         let key = IntervalStore.key(start.low, slot)

@@ -21,8 +21,8 @@ struct OrderedKey {
         bits = cell << 1 | (isExact == isNegative ? 1 : 0)
     }
 
-    /// The key of an integer: the key of the nearest double. If that key is exact, but the double is not equal to the
-    /// integer, the integer gets the key before or after it.
+    /// The key of an integer: the key of the nearest double. If this key is exact, but the double is not equal to the
+    /// integer, the integer gets the key before or after the double's key.
     @inline(__always)
     init(_ value: Int64) {
         let double = Double(value)

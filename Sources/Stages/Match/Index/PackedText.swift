@@ -134,8 +134,8 @@ enum PackedText {
         }
     }
 
-    /// At most 123 phrases of at least four bytes. A new version may change them, because packed texts are only in
-    /// memory.
+    /// At most 123 phrases of at least four bytes. A new version of Belfry may change the phrases, because packed texts
+    /// are only in memory.
     private static let phrases = userPhrases + identifierPhrases + otherPhrases
 
     private static let userPhrases: [String] = [

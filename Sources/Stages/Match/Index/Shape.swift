@@ -42,8 +42,9 @@ struct Shape {
     /// A bit for each of the first 64 covers.
     var allCovers: UInt64 { covers.count < 64 ? 1 << UInt64(covers.count) - 1 : .max }
 
-    /// The tests that are least likely to pass, sorted by likelihood: at most one more than an entry has room for. If
-    /// there is such an extra test, the tests in the entry are not enough to be certain.
+    /// The tests that are least likely to pass, sorted by likelihood. An entry has room for ``Entry/testsMax`` tests;
+    /// the result may have one test more. This extra test shows that the tests in the entry are not enough to be
+    /// certain.
     ///
     /// - Parameter used: A bit for each test to leave out.
     func tests(without used: UInt64) -> [Test] {

@@ -41,7 +41,7 @@ struct TextStore {
         return unsafe Position(units.count - TextStore.units(sizeClass))
     }
 
-    /// The size class for a text of `bytes` bytes. Four bytes more store the text's length.
+    /// The size class for a text of `bytes` bytes. The text's length takes four more bytes.
     private static func sizeClass(_ bytes: Int) -> Int {
         let units = (bytes + 4 + unitBytes - 1) / unitBytes
         if units <= exactUnitsMax { return units - 1 }

@@ -2,8 +2,9 @@ import PipelineKit
 
 /// How long a push waits before its next attempt.
 struct Backoff: Sendable {
-    /// The wait if the first attempt of a push gets a 5xx, before jitter. If a later attempt gets the 5xx, each attempt
-    /// before it has doubled the wait, whatever its answer was. The wait is at most two hours.
+    /// The wait, without jitter, if the first attempt of a push gets a 5xx. If a later attempt gets a 5xx, this wait is
+    /// doubled once for each earlier attempt, whatever answer that attempt got. Without jitter, the result is at most
+    /// two hours.
     // Apple, "Handling notification responses from APNs": "retry after 15 minutes".
     var serverError = Duration.seconds(15 * 60)
 

@@ -33,7 +33,7 @@ struct Treatment: Hashable, Sendable {
         case slowDevice
         /// APNs has an error of its own: wait for about ``Backoff/serverError`` (15 minutes by default) or longer.
         case serverError
-        /// APNs counts too many tokens: wait for about five minutes or longer.
+        /// APNs counts too many provider tokens: wait for about five minutes or longer.
         case tokenPause
     }
 
@@ -45,10 +45,10 @@ struct Treatment: Hashable, Sendable {
         // Apple, "Sending notification requests to APNs"; for revoked keys:
         // "Establishing a token-based connection to APNs".
         case renew
-        /// As `replace`. The pool also replaces the token, if ``SharedToken/replaceExpired(at:)`` allows it.
+        /// As `replace`. The pool also replaces the provider token, if ``SharedToken/replaceExpired(at:)`` allows it.
         case refreshToken
-        /// As `replace`. The next requests have the current token. No token is made for 20 minutes, unless the current
-        /// token is almost an hour old.
+        /// As `replace`. The next requests have the current provider token. No provider token is made for 20 minutes,
+        /// unless the current token is almost an hour old.
         case keepToken
         /// The pool counts such answers, and replaces the connection after several in a row.
         case suspect

@@ -88,8 +88,8 @@ struct ServerName {
 
     /// The reason for a failure: which side failed, and how.
     ///
-    /// - Parameter isDialing: Whether the failure happened before the socket was connected. Such a failure is the
-    ///   proxy's, if there is a proxy.
+    /// - Parameter isDialing: Whether the failure happened before the socket was connected. If so, the reason names
+    ///   the proxy, if there is a proxy.
     func words(for error: any Error, isDialing: Bool = false) -> String {
         let failure = ConnectionFailure(error)
         let whom = isDialing || failure == .noTunnel ? proxy ?? hostAndPort : hostAndPort

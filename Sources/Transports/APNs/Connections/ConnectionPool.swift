@@ -181,8 +181,8 @@ final class ConnectionPool {
             .whenComplete { loopBound.value.0.dialed(id, $0) }
     }
 
-    /// Prepares a channel for each address of the host that is tried. ``dial(_:)`` adds the ``APNsConnection`` later,
-    /// and only to the channel that connected.
+    /// Prepares the channel for one attempt to connect. Each address that is tried gets a channel of its own.
+    /// ``dial(_:)`` adds the ``APNsConnection`` later, and only to the channel that connected.
     private static func prepare(_ channel: any Channel, _ plan: PoolPlan) throws {
         let pipeline = channel.pipeline.syncOperations
         if plan.proxy != nil {

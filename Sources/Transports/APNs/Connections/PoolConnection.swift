@@ -32,8 +32,8 @@ struct PoolConnection {
     var hasWorked = false
     /// How many answers in a row were ``Treatment/Connection/suspect``.
     var suspectAnswersInARow = 0
-    /// Whether the connection was given up because its server returned a push without ending it, and the push had been
-    /// returned too often already (``PoolState/returnsMax``).
+    /// Whether the connection was replaced because a push came back from its server and had come back too often by then
+    /// (``PoolState/returnsMax``).
     var isGivenUp = false
     var health: ConnectionHealth
     /// Why the connection ends, if the socket gives no reason.

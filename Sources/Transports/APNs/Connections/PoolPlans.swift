@@ -50,13 +50,14 @@ extension PoolPlan {
         if let trust = settings.trust {
             tls.trustRoots = .certificates(
                 try CredentialFileError.certificates(
-                    trust, "trust", remedy: "correct trust, or leave it out: Apple's own servers need none"))
+                    trust, "trust",
+                    remedy: "set trust to another file, or leave trust out: Apple's own servers need no such file"))
         }
         if case .certificate(let chain, let key) = secret {
             tls.certificateChain = chain.map { .certificate($0) }
             tls.privateKey = .privateKey(key)
         }
-        return try CredentialFileError.check("certificateKey is not the key of certificate") {
+        return try CredentialFileError.check("certificate and certificateKey do not belong together") {
             try NIOSSLContext(configuration: tls)
         }
     }
@@ -133,7 +134,7 @@ extension APNsApp {
         case .certificate(let path, let secret):
             let pem = Array(try secret.reveal().utf8)
             return .certificate(
-                try CredentialFileError.certificates(path, "certificate", remedy: "correct certificate"),
+                try CredentialFileError.certificates(path, "certificate", remedy: "set certificate to another file"),
                 try secret.check("is not a private key in PEM") { try NIOSSLPrivateKey(bytes: pem, format: .pem) })
         }
     }

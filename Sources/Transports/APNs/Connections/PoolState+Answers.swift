@@ -168,7 +168,8 @@ extension PoolState {
 
     // MARK: Retries
 
-    /// Puts a push first in ``waiting``, or defers it if servers returned it too often.
+    /// Puts a push at the front of ``waiting``. But if the push has come back ``returnsMax`` times, defers the push and
+    /// replaces the connection.
     ///
     /// - Parameter answer: Nil if the server did not process the push.
     private mutating func retry(_ tag: Int, _ answer: APNsAnswer?, by id: Int) {
@@ -181,8 +182,8 @@ extension PoolState {
         waiting.prepend(tag)
     }
 
-    /// Replaces a connection whose server returns requests again and again. The connection counts as failed, so the
-    /// waits before the next connections grow.
+    /// Replaces the connection from which a push came back too often. The connection counts as failed, so the waits
+    /// before the next connections grow.
     private mutating func giveUpOn(_ id: Int) {
         guard let index = index(of: id), !connections[index].isGivenUp else { return }
         connections[index].isGivenUp = true

@@ -11,7 +11,7 @@ extension PoolState {
     mutating func dialIfNeeded() {
         let missing = options.connections - connections.count { $0.state != .draining }
         guard stopped == nil, missing > 0, moment.now >= nextDial else { return }
-        // After a failure, one connection first shows whether the server can be reached.
+        // After a failure, only one connection is opened at a time, to find out whether the server can be reached.
         if dialFailures > 0, connections.contains(where: { $0.state != .draining && $0.missing != nil }) { return }
         for _ in 0..<(dialFailures > 0 ? 1 : missing) {
             connectionsMade += 1
@@ -125,7 +125,8 @@ extension PoolState {
 
     /// How long a late answer is kept if the stage does not pass its push again.
     static let lateAnswerAge = TimeAmount.minutes(60)
-    /// A push that servers have returned this often is deferred instead of being put back into ``waiting``.
+    /// A push that has come back this often (``Request/returned``) is deferred instead of being put back into
+    /// ``waiting``.
     static let returnsMax = 10
     /// A connection with this many answers in a row that are ``Treatment/Connection/suspect`` is replaced.
     static let suspectAnswersMax = 5

@@ -13,8 +13,8 @@ extension PoolState {
         /// How often the push was written to a connection. Attempts that the server certainly did not process are not
         /// counted.
         var attempts = 0
-        /// How often servers returned the push without ending it. The push then goes back into ``waiting``: see
-        /// ``returnsMax``.
+        /// How often the push came back from a server to be sent again at once: the server did not process the request,
+        /// or its answer called for another connection. See ``returnsMax``.
         var returned = 0
         /// How often the push was reported as still in flight.
         var deferrals = 0
@@ -32,7 +32,7 @@ extension PoolState {
 
     /// Sends waiting pushes over the connections that have room.
     mutating func fill() {
-        // Late pushes keep their streams.
+        // The late pushes still occupy their streams.
         allowance = max(1, connections.reduce(0) { $0 + $1.capacity } - late.count)
         if waiting.isEmpty { return }
         if isRetired { return handBack() }

@@ -39,8 +39,8 @@ extension PoolState {
         wait(for: batch, windowLength)
     }
 
-    /// Answers pushes of a retired pool that the stage passes again. If a push has left the pool in the meantime, the
-    /// pool defers the push. The next time that the stage passes the push, another pool sends it.
+    /// Answers pushes of this retired pool when the stage passes them again. A push that has already left the pool is
+    /// deferred. The next time that the stage passes this push, another pool sends it.
     mutating func join(
         _ ids: [Delivery.ID], _ answered: @escaping Answered, windowLength: Duration, at moment: Moment
     ) {

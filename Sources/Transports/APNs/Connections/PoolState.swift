@@ -99,8 +99,8 @@ struct PoolState {
     /// The reason in a GOAWAY that rejected the credential; nil again when pushes come, or when changed settings renew
     /// the connections.
     var stopped: APNsReason?
-    /// The time until which new pushes are deferred, because APNs counts too many tokens of the key, and the answer
-    /// that said so.
+    /// If APNs counted too many tokens of the key: the time until which new pushes are deferred, and the answer with
+    /// which APNs reported this.
     var pause: (until: Instant, answer: APNsAnswer)?
     /// Pushes that wait for an earlier push with the same order key, by this key. A key with only one push has an empty
     /// queue.

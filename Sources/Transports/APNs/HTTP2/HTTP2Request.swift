@@ -3,10 +3,10 @@
 /// Its own fields are already encoded. The fields that it shares with other requests are encoded when it is sent,
 /// because their encoding depends on the connection's dynamic table (RFC 7541, section 2.3.2).
 struct HTTP2Request {
-    /// `:authority` first, then the rest in any order. Requests share this array.
+    /// The shared fields: `:authority` first, and then the other shared fields in any order. Requests share this array.
     var shared: [SharedField]
-    /// The `:path` field, and then the fields that come after the shared fields. All are encoded without the dynamic
-    /// table.
+    /// The request's own fields, encoded without the dynamic table: `:path` first, and then the others. The request
+    /// sends `:authority`, `:path`, the other shared fields, and the other own fields, in this order.
     var own: [UInt8]
     /// Where the `:path` field in ``own`` ends.
     var pathEnd: Int

@@ -3,7 +3,8 @@ import CNGHTTP2
 /// The parts of a response's header that Belfry uses.
 struct ResponseHead: Equatable, Sendable {
     var status = 0
-    /// APNs' own ID of the push, which only development servers send (Handling notification responses from APNs).
+    /// APNs' own ID of the push, which only development servers send (Apple, "Handling notification responses from
+    /// APNs").
     var uniqueID: String?
     var retryAfter: String?
 }

@@ -50,8 +50,8 @@ struct UnsendablePush: Error {
 
 /// Turns deliveries into pushes for APNs.
 struct APNsPushReader: ~Copyable {
-    /// How long a push's own header fields may be. APNs allows 8000 bytes in all (MAX_HEADER_LIST_SIZE); the fields
-    /// that pushes share need the rest.
+    /// How many bytes a push's own header fields may have. APNs allows 8000 bytes for all header fields of a request
+    /// (MAX_HEADER_LIST_SIZE), so this leaves room for the fields that pushes share.
     private static let ownFieldsBytesMax = 4_096
 
     /// Whether an alert push without a collapse ID gets its `apns-id` as collapse ID, so that a repeat is not shown
@@ -65,7 +65,7 @@ struct APNsPushReader: ~Copyable {
 
     /// - Parameters:
     ///   - topic: The app's topic, for pushes that name no topic.
-    ///   - usesCertificate: Whether the app uses a certificate instead of tokens.
+    ///   - usesCertificate: Whether the app uses a certificate instead of a key.
     mutating func read(
         _ delivery: Delivery, topic: String, usesCertificate: Bool = false
     ) throws(UnsendablePush) -> APNsPush {
@@ -143,7 +143,7 @@ extension Delivery {
 
 /// The opaque token of a device, as hexadecimal digits in a path.
 enum DeviceToken {
-    /// Belfry's own limit. Apple documents no limit (Sending notification requests to APNs: "variable length").
+    /// Belfry's own limit. Apple documents no limit ("Sending notification requests to APNs" says "variable length").
     static let digitsMax = 512
 
     /// The reason for the rejection of a malformed token.

@@ -3,12 +3,12 @@ import JSON
 
 /// Rejects pushes that APNs would reject, or that it would accept and show to nobody.
 ///
-/// Sources of the rules: Sending notification requests to APNs; Pushing background updates to your App; Communicating
-/// with APNs.
+/// Apple documents the rules in "Sending notification requests to APNs", "Pushing background updates to your App" and
+/// "Communicating with APNs".
 enum PushRules {
     /// Checks the headers that pushes of a kind share.
     ///
-    /// - Parameter usesCertificate: Whether the app uses a certificate instead of tokens.
+    /// - Parameter usesCertificate: Whether the app uses a certificate instead of a key.
     static func check(_ kind: APNsPush.Kind, usesCertificate: Bool) throws(UnsendablePush) {
         guard !kind.topic.isEmpty else { throw UnsendablePush("a push without a topic") }
         guard ["10", "5", "1"].contains(kind.priority) else {
@@ -18,7 +18,7 @@ enum PushRules {
             throw UnsendablePush("a background push with apns-priority \(kind.priority): it must be 5")
         }
         guard !usesCertificate || !needToken.contains(kind.pushType) else {
-            throw UnsendablePush("a \(kind.pushType) push needs a token: a certificate cannot send it")
+            throw UnsendablePush("a \(kind.pushType) push cannot be sent with a certificate: the app needs a key")
         }
         try checkSuffix(kind)
     }
@@ -61,7 +61,7 @@ enum PushRules {
         throw UnsendablePush("a push with only content-available must have apns-priority 5, not 10")
     }
 
-    // Generating a remote notification: 5 KB for VoIP, else 4 KB.
+    // Apple, "Generating a remote notification": 5 KB for VoIP pushes, 4 KB for all other pushes.
     private static func payloadBytesMax(_ kind: APNsPush.Kind) -> Int { kind.pushType == "voip" ? 5_120 : 4_096 }
 
     private static func checkBackground(_ aps: JSONValue) throws(UnsendablePush) {

@@ -3,8 +3,8 @@ import Time
 /// Decides when the token of a key is replaced.
 ///
 /// APNs rejects a token that is older than an hour, and tokens that are replaced more often than every 20 minutes
-/// (Establishing a token-based connection to APNs). A new token after a restart may count as a replacement too, so the
-/// token is kept over restarts.
+/// (Apple, "Establishing a token-based connection to APNs"). A new token after a restart may count as a replacement
+/// too, so the token is kept over restarts.
 struct TokenKeeper {
     /// APNs rejects an older token.
     static let ageMax = Duration.seconds(60 * 60)
@@ -24,8 +24,8 @@ struct TokenKeeper {
     private var pausedUntil = Instant.epoch
 
     /// - Parameters:
-    ///   - kept: The token that was stored before a restart. Ignored if another key signed it, because the key file was
-    ///     corrected since.
+    ///   - kept: The token that was stored before a restart. Ignored if another key signed it: then the key file was
+    ///     corrected after the token was stored.
     ///   - jitter: A number from 0 to 1 for each new token.
     init(_ key: SigningKey, kept: ProviderToken? = nil, jitter: @escaping @Sendable () -> Double) {
         (self.key, self.jitter) = (key, jitter)

@@ -23,8 +23,8 @@ struct CourierStorePlan: Sendable {
 /// The courier's state: the store, the log of marks, and the waiting polls. Only one thread may use it at a time.
 ///
 /// A mark is written to its log first, and then to the store. The client gets its answer after that, even if only the
-/// log could be written. If the store lags behind, for example after a crash, the next use of the store applies the
-/// marks that it lacks.
+/// log could be written. If the store lags behind, for example after a crash, the next use of the store first applies
+/// the marks that are only in the log.
 final class CourierStore {
     private static let trimInterval = Duration.seconds(60)
 

@@ -25,11 +25,11 @@ struct DeviceLog {
     /// The last event that was read.
     var last: Int64 { Int64(events.last) }
 
-    /// A call of ``readChanges()`` reads no further batch once it has read this many changes.
+    /// A call of ``readChanges()`` reads no further batch once it has read this many device changes.
     private static let changesPerRead = 10_000
 
-    /// Reads the changes since the previous call; if there are very many, only the first of them. The next call
-    /// continues after the event ``last``.
+    /// Reads the device changes since the previous call. If there are more than ``changesPerRead``, the call may read
+    /// only the first part of them. The next call continues after the event ``last``.
     func readChanges() throws -> [DeviceChange] {
         var changes: [DeviceChange] = []
         while changes.count < Self.changesPerRead {

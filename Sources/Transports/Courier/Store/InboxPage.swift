@@ -21,7 +21,8 @@ struct ChangeToken: Hashable, Sendable {
         (log, self.push, self.mark) = (String(parts[0]), push, mark)
     }
 
-    /// Whether the courier may have issued this token: it is not beyond the newest one.
+    /// Whether the courier may have issued this token: it belongs to the log of the newest token `end`, and is not
+    /// beyond `end`.
     func isWithin(_ end: ChangeToken) -> Bool { log == end.log && push <= end.push && mark <= end.mark }
 
     var text: String { "\(log)-\(push)-\(mark)" }

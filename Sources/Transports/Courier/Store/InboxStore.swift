@@ -9,7 +9,7 @@ import Synchronization
 /// built. One connection writes, in WAL mode; other connections read at the same time.
 struct InboxStore: Sendable {
     let path: String
-    /// For ``CourierStore``; pages are read through ``pages``.
+    /// For ``CourierStore``. The pages of inboxes are read through ``pages``.
     let pool: DatabasePool
     let pages: PageReader
 
@@ -107,8 +107,8 @@ extension Error {
     }
 }
 
-/// Reads one page at a time while the writer works. Closing waits for the current read, which needs an open connection.
-/// A reader is closed with its store, also when the courier replaces a damaged store.
+/// Reads one page of an inbox at a time while the writer works. Closing waits for the current read, which needs an open
+/// connection. A reader is closed with its store, also when the courier replaces a damaged store.
 final class PageReader: Sendable {
     struct Closed: Error, CustomStringConvertible {
         let description = "the courier closed or replaced its store: try again later"

@@ -14,9 +14,10 @@ enum Schema {
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
-    /// - `notifications`: one row for each push of an account. `body` is the payload that the inbox shows; no part of
-    ///   it was left out because of its size. `mark` is the number of the last mark that changed the row. `expires` is
-    ///   the microsecond from which polls do not get the notification; null if it does not expire.
+    /// - `notifications`: one row for each push of an account. `body` is the payload that the inbox shows:
+    ///   ``CourierPush/unprunedPayload``, or ``CourierPush/payload`` if the former is nil. `mark` is the number of the
+    ///   last mark that changed the row. `expires` is the microsecond from which polls do not get the notification;
+    ///   null if the notification does not expire.
     /// - `deliveries`: one row for each push and device. `payload` is null if it equals the notification's body. A row
     ///   that a poll took stays as long as the notification, so that a repeat is recognised.
     /// - `accounts.held`: the number of the account's rows in `notifications`.

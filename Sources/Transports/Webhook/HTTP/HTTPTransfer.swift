@@ -2,7 +2,7 @@ import CCurl
 
 /// One request in flight, and its answer so far. Only the thread of its ``HTTPTransfers`` may use it.
 final class HTTPTransfer {
-    /// How many bytes of an answer's body are kept. The rest of a longer body is read but dropped.
+    /// How many bytes of an answer's body are kept. The rest of a longer body is dropped.
     static let bodyBytesMax = 4 << 10
     /// How many bytes of an answer's body are read. A longer body ends the connection, because to read the rest would
     /// cost more than to connect again.
@@ -123,7 +123,7 @@ final class HTTPTransfer {
     // MARK: Reading
 
     /// Reads one line of an answer's head. An interim answer (1xx) has a head of its own, which comes before the final
-    /// one.
+    /// answer's head.
     private func read(header line: String) {
         if line.hasPrefix("HTTP/") {
             isHeadComplete = false
