@@ -41,8 +41,8 @@ extension RecordStoreError: CustomStringConvertible {
             "the record store has applied event \(applied) and got event \(first) next: read the log from \(applied + 1)"
         case .badEvent(let sequence, let reason): "event \(sequence) of the changes log: \(reason)"
         case .inUse(let folder, let process):
-            "\(folder) is used by \(process.map { "process \($0)" } ?? "another process"): stop it first; each gateway needs "
-                + "a store of its own"
+            "\(folder) is used by \(process.map { "process \($0)" } ?? "another process"): stop the `belfry up`, the gateway "
+                + "or the `belfry store rebuild` that runs there; a second gateway needs a folder of its own (api.store)"
         case .unusable(let path, let reason): "\(path): \(reason)"
         }
     }

@@ -42,6 +42,7 @@ private enum StoreDump {
     private static let living = "zones z ON z.id = x.zone AND z.deleted IS NULL JOIN databases d ON d.id = z.database"
     private static let floor = "(SELECT ifnull(max(value), 0) FROM facts WHERE name = 'floor')"
 
+    // Of `links`, only the kinds of links: rows from older versions lack RecordLinks.Kinds.types.
     static let tables = [
         Table(
             name: "zone", columns: 9,
@@ -53,7 +54,7 @@ private enum StoreDump {
             name: "record", columns: 19,
             sql: """
                 SELECT \(zoneKey), x.id, x.name, x.type, x.sequence, x.createdTime, x.createdBy, x.createdOn,
-                    x.modifiedTime, x.modifiedBy, x.modifiedOn, x.links, x.others, x.fields
+                    x.modifiedTime, x.modifiedBy, x.modifiedOn, x.links & 3, x.others, x.fields
                 FROM records x JOIN \(living) WHERE x.fields IS NOT NULL OR x.sequence > \(floor) ORDER BY x.id
                 """),
         Table(

@@ -20,6 +20,14 @@ package enum StoreFiles {
         try remove(other)
     }
 
+    /// The size of all files of a store in bytes. Files that do not exist count 0.
+    static func size(_ path: String) -> UInt64 {
+        suffixes.reduce(0) { sum, suffix in
+            var status = stat()
+            return stat(path + suffix, &status) == 0 ? sum + UInt64(status.st_size) : sum
+        }
+    }
+
     /// Makes an empty file, unless the file exists. SQLite treats an empty file as a new database. Files that SQLite
     /// left beside an earlier file are removed, so that they do not become part of the new database.
     static func prepare(_ path: String) throws {

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 
 /// The content of a store's file, for the operator. It can be read while a gateway uses the store.
@@ -25,7 +24,8 @@ package struct StoreSummary: Hashable, Sendable {
     package let records: Int
     /// The number of zones that are not deleted. A default zone counts after its first record was saved.
     package let zones: Int
-    /// The size of the store's file, without the files that SQLite keeps beside it.
+    /// The size of the store's file and of the files that SQLite keeps beside it. While a gateway runs, the newest
+    /// changes are only there.
     package let bytes: UInt64
     /// The indexes of zones that are not deleted, in the order in which the gateway added them.
     package let indexes: [Index]
@@ -56,8 +56,7 @@ package struct StoreSummary: Hashable, Sendable {
             """)
         zones = try count("SELECT count(*) FROM zones WHERE deleted IS NULL")
         indexes = try Self.indexes(db)
-        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
-        bytes = size?.uint64Value ?? 0
+        bytes = StoreFiles.size(path)
     }
 
     private static func indexes(_ db: Database) throws -> [Index] {

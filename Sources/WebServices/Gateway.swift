@@ -83,6 +83,10 @@ package final class Gateway: Sendable {
     ///
     /// - Parameter onReady: Called with the address when the store has caught up and the gateway accepts requests.
     package func run(onReady: @escaping @Sendable (String) -> Void) async throws {
+        let access = AccessControl(keyFile: settings.keyFile(of: file)) { [say] in
+            say("every request is refused: \($0)")
+        }
+        if let error = settings.missingKeys(access, file) { throw PipelineFileError([error]) }
         try DataFolder.prepare(folder, file.dataMode)
         let lock = try StoreLock(folder: folder)
         defer { withExtendedLifetime(lock) {} }
@@ -90,16 +94,12 @@ package final class Gateway: Sendable {
         let writes = PendingWrites<AppliedRequest> { [signals] in signals.door.signal() }
         let barrier = ReadBarrier { [signals] in signals.questions.signal() }
         let applied = try store.applied.sequence
-        let access = AccessControl(keyFile: AccessKeyFile(path: settings.keys ?? "\(folder)/keys.json")) { [say] in
-            say("every request is refused: \($0)")
-        }
-        try settings.check(access, path: path)
         if access.isOpen { say("there are no keys: every client on this machine can act as any user") }
         let secret = try ProducerSecret.readOrMake(at: "\(folder)/\(ProducerSecret.fileName)")
+        let assets = AssetFolder(path: "\(folder)/\(StoreFolder.assetsName)", mode: file.dataMode)
         let service = WebService(
-            settings, store, writes, barrier, access, reads,
-            assets: AssetFolder(path: "\(folder)/\(StoreFolder.assetsName)", mode: file.dataMode),
-            tickets: AssetTickets(secret: secret))
+            settings, store, writes, barrier, access, reads, assets: assets,
+            tickets: AssetTickets(secret: try assets.secret()))
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { endThreads() }
             group.addTask { try await self.sendWrites(writes, secret, applied: applied) }
@@ -119,18 +119,15 @@ package final class Gateway: Sendable {
     /// Reads the certificate from the files that the pipeline file now names: other files than before, or the same
     /// files with a renewed certificate. Clients that connect later get this certificate.
     ///
-    /// - Throws: `PipelineFileError` if the settings of the gateway have mistakes or the certificate cannot be used, or
-    ///   if the file changes the data folder, or any setting of the gateway except the paths of the certificate and its
-    ///   key.
+    /// - Throws: `PipelineFileError` if the settings of the gateway have mistakes or the certificate cannot be used.
+    ///   Also if the file changes the data folder, or settings of the gateway other than the paths of the certificate
+    ///   and its key: then with an error for each changed key.
     package func reload(_ file: PipelineFile) throws(PipelineFileError) {
         let next = try GatewaySettings(of: file, path: path)
-        guard next.isEqualExceptCertificate(to: settings), file.data == self.file.data else {
-            throw PipelineFileError([
-                SettingsError(
-                    file: path, keyPath: "api", reason: "the settings of the gateway or the data folder changed",
-                    hint: "restart belfry up to use them")
-            ])
-        }
+        let (reason, hint) = ("a reload cannot change this setting of the gateway", "restart belfry up to use it")
+        var changes = next.keysOfChanges(from: settings).compactMap { file.api?.fail($0, reason, hint: hint) }
+        if file.data != self.file.data { changes.append(file.settings.fail("data", reason, hint: hint)) }
+        guard changes.isEmpty else { throw PipelineFileError(changes) }
         guard let certificate = try next.certificate() else { return }
         reloaded.withLock { $0 = certificate }
         server.withLock { $0 }?.use(certificate)

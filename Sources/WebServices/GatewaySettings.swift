@@ -92,24 +92,32 @@ extension GatewaySettings {
         do throws(SettingsError) { return try tls?.open() } catch { throw PipelineFileError([error]) }
     }
 
-    /// Whether both have the same settings, except for the paths of the certificate and its key.
-    func isEqualExceptCertificate(to other: GatewaySettings) -> Bool {
-        (from, address, folder, keys, courier)
-            == (other.from, other.address, other.folder, other.keys, other.courier)
-            && (courierTransport, apnsTransport, writeTimeout, lagMax, predicates)
-                == (other.courierTransport, other.apnsTransport, other.writeTimeout, other.lagMax, other.predicates)
-            && (origins, accessLog, tls == nil, isBehindTLS)
-                == (other.origins, other.accessLog, other.tls == nil, other.isBehindTLS)
+    /// The keys of the settings that differ, except for the paths of the certificate and its key.
+    func keysOfChanges(from other: GatewaySettings) -> [String] {
+        let settings = [
+            ("from", from == other.from), ("listen", address == other.address), ("store", folder == other.folder),
+            ("keys", keys == other.keys), ("courier", courier == other.courier),
+            ("courierTransport", courierTransport == other.courierTransport),
+            ("apnsTransport", apnsTransport == other.apnsTransport),
+            ("writeTimeout", writeTimeout == other.writeTimeout), ("lagMax", lagMax == other.lagMax),
+            ("predicates", predicates == other.predicates), ("origins", origins == other.origins),
+            ("accessLog", accessLog == other.accessLog), ("certificate", (tls == nil) == (other.tls == nil)),
+            ("behindTLS", isBehindTLS == other.isBehindTLS),
+        ]
+        return settings.filter { !$0.1 }.map(\.0)
     }
 
-    /// - Throws: If the gateway has no keys, and other machines could connect.
-    func check(_ access: AccessControl, path: String) throws(PipelineFileError) {
-        guard access.isOpen, !address.isLoopback else { return }
-        throw PipelineFileError([
-            SettingsError(
-                file: path, keyPath: "api.listen", reason: "the gateway has no keys, so it may listen on loopback only",
-                hint: "make a key with `belfry key create`, or listen on 127.0.0.1")
-        ])
+    /// The mistake if the gateway has no keys, although other machines could connect; otherwise nil.
+    func missingKeys(_ access: AccessControl, _ file: PipelineFile) -> SettingsError? {
+        guard access.isOpen, !address.isLoopback else { return nil }
+        return file.api?.fail(
+            "listen", "there is no key file \(keyFile(of: file).path), so the gateway may listen on loopback only",
+            hint: "make a key with `belfry key create`, or listen on 127.0.0.1")
+    }
+
+    /// The file of keys; it need not exist.
+    func keyFile(of file: PipelineFile) -> AccessKeyFile {
+        AccessKeyFile(path: keys ?? "\(folder(of: file))/keys.json")
     }
 
     /// The folder of the gateway's store.

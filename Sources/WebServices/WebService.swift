@@ -68,6 +68,8 @@ final class WebService: Sendable {
         return answer
     }
 
+    /// The only action of the service `auth`.
+    static let signInAction = "signin"
     static let webTokenHeader = "X-Apple-CloudKit-Web-Auth-Token"
 
     private func answer(
@@ -134,7 +136,7 @@ final class WebService: Sendable {
     }
 
     private func signIn(_ request: ServiceRequest, _ path: WebServicesPath) throws(ServiceError) -> ServiceAnswer {
-        guard path.action == "signin" else { throw Operation.notFoundError }
+        guard path.action == Self.signInAction else { throw Operation.notFoundError }
         guard request.method == "POST" else { throw .wrongMethod(allowed: ["POST"]) }
         var body = RequestBody()
         let (assertion, keeps) = try body.read(request.body) { json throws(ServiceError) in

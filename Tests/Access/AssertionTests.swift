@@ -96,6 +96,7 @@ import Time
         (["aud": nil], "400 assertion.aud"), (["aud": "7"], "400 assertion.aud"),
         (["sub": nil], "400 assertion.sub"), (["sub": "\"\""], "400 assertion.sub"),
         (["sub": "\"a\\u0000\""], "400 assertion.sub"),
+        (["sub": "\"_defaultOwner\""], "400 assertion.sub"), (["sub": "\"__defaultOwner__\""], "400 assertion.sub"),
         (["sub": "\"" + String(repeating: "a", count: 256) + "\""], "400 assertion.sub"),
         (["jti": nil], "400 assertion.jti"), (["jti": "\"\""], "400 assertion.jti"),
         (["jti": "\"" + String(repeating: "a", count: 256) + "\""], "400 assertion.jti"),

@@ -31,6 +31,11 @@ import Testing
     @Test func `a name that no user can have is refused, and so is a signed request`() {
         let name = Self.refusal(Gate.request(Gate.path(), "ckWebAuthToken=%00"))
         #expect(name?.summary == "400 ckWebAuthToken")
+        for placeholder in ["_defaultOwner", "__defaultOwner__"] {
+            let refusal = Self.refusal(Gate.request(Gate.path(), "ckWebAuthToken=\(placeholder)"))
+            #expect(refusal?.summary == "400 ckWebAuthToken", "\(placeholder)")
+            #expect(refusal?.reason.contains("\(placeholder) stands for the owner of a zone") == true)
+        }
         let headers = [Field.keyID: "a", Field.date: "2026-11-20T09:30:00Z", Field.signature: "AAAA"]
         let signed = Self.refusal(Gate.request(Gate.path("public"), headers: headers))
         #expect(signed?.summary == "401 \(Field.keyID)" && signed?.reason.contains("belfry key create") == true)

@@ -2,6 +2,7 @@ import EventLog
 import Glibc
 import PipelineKit
 import PipelineRuntime
+import RecordStore
 import Testing
 import ZeroMQ
 
@@ -18,6 +19,9 @@ struct ToolFailureTests {
         (EventLogError.full(file: "f", bytesNeeded: 1, errno: ENOSPC), .inputOutput),
         (EventLogError.damaged(file: "f", offset: 0, sequence: 1, reason: "CRC"), .badData),
         (LinkError.silent(endpoint: "ipc://x", waited: .seconds(1)), .unavailable),
+        (RecordStoreError.inUse(folder: "api", process: 1), .unavailable),
+        (RecordStoreError.damaged(path: "s", reason: "r"), .badData),
+        (RecordStoreError.unusable(path: "s", reason: "r"), .inputOutput),
         (TransportError("cannot open"), .inputOutput),
         (TransportError("no key", isOfConfiguration: true), .configuration),
     ]

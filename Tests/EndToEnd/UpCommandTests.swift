@@ -99,10 +99,28 @@ struct UpCommandTests {
 
     @Test func `a pipeline whose gateway refuses its settings stops with status 78`() async throws {
         let notes = try Notes()
-        try notes.write(notes.read("notes.yaml") + "api: {listen: \"0.0.0.0:0\", behindTLS: true}\n", to: "notes.yaml")
+        let api = "api: {listen: \"127.0.0.1:0\", certificate: /nowhere.pem, key: {$env: PATH}}\n"
+        try notes.write(notes.read("notes.yaml") + api, to: "notes.yaml")
         let refused = try await Program.run("belfry", ["up", notes.pipeline])
         #expect(refused.status == 78, "\(refused)")
         #expect(refused.errors.contains("api: cannot run with this configuration; stopping"), "\(refused)")
+    }
+
+    @Test func `a gateway for other machines without keys starts nothing, and validate warns`() async throws {
+        let notes = try Notes()
+        let api = "api: {listen: \"0.0.0.0:0\", behindTLS: true}\n"
+        try notes.write(notes.read("notes.yaml") + api, to: "notes.yaml")
+        let reason = "api.listen: there is no key file \(notes.folder)/data/api/keys.json, so the gateway may "
+        for program in [["up"], ["api", "-p"]] {
+            let refused = try await Program.run("belfry", program + [notes.pipeline])
+            #expect(refused.status == 78 && refused.errors.contains(reason), "\(refused)")
+            #expect(refused.errors.hasPrefix("\(notes.pipeline):"), "\(refused)")
+        }
+        let validated = try await Program.run("belfry", ["validate", notes.pipeline])
+        #expect(validated.status == 0 && validated.errors.hasPrefix("warning: "), "\(validated)")
+        #expect(validated.errors.contains(reason), "\(validated)")
+        let listed = try await Program.run("belfry", ["doctor", notes.pipeline, "--only", "file"])
+        #expect(listed.status == 1 && listed.output.contains(#""code":"file.no_keys""#), "\(listed)")
     }
 
     @Test func `a pipeline file with a mistake starts nothing`() async throws {

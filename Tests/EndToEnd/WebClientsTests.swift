@@ -86,6 +86,9 @@ struct WebClientsTests {
             #expect(copied.status == 0 && copied.output.contains(#""records":1"#), "\(copied)")
             let refused = try await belfry("store", "rebuild", pipeline)
             #expect(refused.status == 69 && refused.errors.contains("is used by process "), "\(refused)")
+            #expect(refused.errors.contains("stop the `belfry up`"), "\(refused)")
+            let second = try await belfry("api", "--pipeline", pipeline)
+            #expect(second.status == 69 && second.errors.contains("is used by process "), "\(second)")
         }
         let rebuilt = try await belfry("store", "rebuild", pipeline)
         #expect(rebuilt.status == 0 && rebuilt.output.contains(#""records":1,"zones":1"#), "\(rebuilt)")
@@ -94,6 +97,24 @@ struct WebClientsTests {
         try Data("no store".utf8).write(to: URL(fileURLWithPath: folder.file("data/api/store.sqlite")))
         let damaged = try await belfry("doctor", pipeline, "--only", "store")
         #expect(damaged.status == 1 && damaged.output.contains("belfry store rebuild"), "\(damaged)")
+    }
+
+    @Test func `doctor reports a gateway that hangs, although all stages run`() async throws {
+        let folder = try Folder()
+        try await withGateway(in: folder) { _, up in
+            await up.waitForMessage("deliver: ready")
+            func doctor() async throws -> Program.Result {
+                try await Program.run("belfry", ["doctor", folder.file("web.yaml"), "--only", "health"])
+            }
+            let healthy = try await doctor()
+            #expect(healthy.status == 0 && healthy.output.contains("deliver, api: running"), "\(healthy)")
+            let place = try String(contentsOfFile: folder.file("data/api/gateway.json"), encoding: .utf8)
+            let process = try #require(place.firstMatch(of: /"process":([0-9]+)/).flatMap { Int32($0.1) })
+            #expect(kill(process, SIGSTOP) == 0)
+            let hanging = try await doctor()
+            #expect(kill(process, SIGCONT) == 0)
+            #expect(hanging.status == 1 && hanging.output.contains(#""code":"health.gateway_silent""#), "\(hanging)")
+        }
     }
 
     /// Opens more connections than the limit of 10,000, sends a request on the first, and prints how many of

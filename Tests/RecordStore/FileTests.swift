@@ -43,6 +43,17 @@ struct FileTests {
         }
     }
 
+    @Test func `the size in a summary includes the files that SQLite keeps beside the store`() throws {
+        let test = try TestStore(folder)
+        try test.apply((0..<300).map { Line.save("r\($0)") })
+        let sizes = try ["", "-wal", "-shm"].map { suffix in
+            try #require(try FileManager.default.attributesOfItem(atPath: path + suffix)[.size] as? Int)
+        }
+        #expect(sizes[1] > 0)
+        #expect(try StoreSummary(path: path).bytes == UInt64(sizes.reduce(0, +)))
+        try test.writer.close()
+    }
+
     @Test func `a read sees one state of the store, although events are applied meanwhile`() throws {
         let test = try TestStore(folder)
         try test.apply([Line.save("a")])

@@ -17,11 +17,14 @@ struct QueryTests {
         for zone in zones {
             let page = try store.changes(of: zone, in: .alice, since: nil)
             for record in page.records where record.type == "Note" {
+                // An answer has types that the stored fields lack.
+                let id = try store.rowID(of: record)
                 try withJSON(record.json()) { json in
-                    guard predicate.matches(json["fields"], of: json, now: 50) else { return }
-                    let keys = read.sort.map { $0.key(json["fields"], record.system) }
-                    let id = try store.rowID(of: record)
-                    found.append(("\(zone.name)/\(record.name)", RecordPosition(keys: keys, id: id)))
+                    try withJSON(record.fieldsText ?? "{}") { fields in
+                        guard predicate.matches(fields, of: json, now: 50) else { return }
+                        let keys = read.sort.map { $0.key(fields, record.system) }
+                        found.append(("\(zone.name)/\(record.name)", RecordPosition(keys: keys, id: id)))
+                    }
                 }
             }
         }

@@ -20,11 +20,11 @@ struct RecordTests {
         try test.apply([Line.save("a", #"{"s":{"value":"x"}}"#)], milliseconds: 1_000)
         try test.apply(
             (0..<40).map { Line.save("b\($0)") } + [
-                Line.save("a", #"{ "s" : {"value":"y"} }"#, more: origin, moreOfRecord: parent)
+                Line.save("a", #"{ "s" : {"value":"y","type":"STRING"} }"#, more: origin, moreOfRecord: parent)
             ], milliseconds: 2_000)
         #expect(
             try record(test).json()
-                == #"{"recordName":"a","recordType":"Note","fields":{ "s" : {"value":"y"} },"pluginFields":{},"#
+                == #"{"recordName":"a","recordType":"Note","fields":{ "s" : {"value":"y","type":"STRING"} },"pluginFields":{},"#
                 + #""recordChangeTag":"16","created":{"timestamp":1000,"userRecordName":"_alice"},"#
                 + #""modified":{"timestamp":2000,"userRecordName":"_bob","deviceID":"pad"},"deleted":false,"#
                 + #""parent":{"recordName":"p"},"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"_alice"}}"#)
@@ -35,14 +35,46 @@ struct RecordTests {
         let test = try TestStore()
         try test.apply([Line.save("a", Self.fields)])
         let record = try record(test)
-        #expect(record.json(desiredKeys: ["s", "none"]).contains(#""fields":{"s":{"value":"x"}},"#))
+        #expect(record.json(desiredKeys: ["s", "none"]).contains(#""fields":{"s":{"value":"x","type":"STRING"}},"#))
         #expect(record.json(desiredKeys: []).contains(#""fields":{},"#))
         let strings =
             #""fields":{"n":{"value":"5","type":"INT64"},"d":{"value":["1.5","2"],"type":"DOUBLE_LIST"},"#
-            + #""s":{"value":"x"},"t":{"value":7,"type":"TIMESTAMP"},"u":{"value":"9"},"#
-            + #""l":{"value":{"latitude":1,"longitude":2}}}"#
+            + #""s":{"value":"x","type":"STRING"},"t":{"value":7,"type":"TIMESTAMP"},"#
+            + #""u":{"value":"9","type":"INT64"},"l":{"value":{"latitude":1,"longitude":2},"type":"LOCATION"}}"#
         #expect(record.json(numbersAsStrings: true).contains(strings))
-        #expect(record.json().contains(Self.fields))
+        #expect(record.fieldsText == Self.fields)
+    }
+
+    @Test(arguments: [
+        ("\"x\"", "STRING"), ("5", "INT64"), ("-7", "INT64"), ("9223372036854775808", "DOUBLE"), ("5.0", "DOUBLE"),
+        ("1e3", "DOUBLE"), (#"{"recordName":"r","action":"NONE"}"#, "REFERENCE"),
+        (#"{"latitude":1,"longitude":2}"#, "LOCATION"), (#"{"fileChecksum":"c","size":1}"#, "ASSETID"),
+        (#"["a","b"]"#, "STRING_LIST"), ("[1,2]", "INT64_LIST"), ("[1,2.5]", "DOUBLE_LIST"),
+        (#"[{"recordName":"r"}]"#, "REFERENCE_LIST"), ("[ ]", nil), (#"{"other":1}"#, nil), (#"{"latitude":1}"#, nil),
+    ])
+    func `an answer names the type of a field whose writer named none`(value: String, type: String?) throws {
+        let test = try TestStore()
+        let fields = #"{"typed":{"type":"TIMESTAMP","value":7}, "f" : {"value":\#(value) }}"#
+        try test.apply([Line.save("a", fields)])
+        let record = try record(test)
+        let answered = type.map { #"{"value":\#(value) ,"type":"\#($0)"}"# } ?? #"{"value":\#(value) }"#
+        #expect(record.json().contains(#""fields":{"typed":{"type":"TIMESTAMP","value":7},"f":\#(answered)},"#))
+        #expect(record.fieldsText == fields)
+    }
+
+    @Test func `a record whose row does not say that all types are named gets the missing types`() throws {
+        let test = try TestStore()
+        try test.apply([
+            Line.save("a", #"{"s":{"value":"x"}}"#), Line.save("b", #"{"s":{"value":"x","type":"STRING"}}"#),
+        ])
+        let before = try test.dump
+        #expect(try !record(test).namesAllTypes && record(test, "b").namesAllTypes)
+        // Older versions wrote rows like this.
+        try test.store.writing.write { try $0.execute(sql: "UPDATE records SET links = links & 3") }
+        for name in ["a", "b"] {
+            #expect(try record(test, name).json().contains(#""fields":{"s":{"value":"x","type":"STRING"}},"#))
+        }
+        #expect(try test.dump == before)
     }
 
     @Test func `assets get the addresses of their files`() throws {
@@ -52,12 +84,16 @@ struct RecordTests {
         }
         func fields(_ more: (String) -> String) -> String {
             #"{"one":{"value":\#(file("a1", more("a1"))),"type":"ASSETID"},"#
-                + #""list":{"value":[\#(file("b2", more("b2"))),\#(file("c3", more("c3")))]},"n":{"value":5}}"#
+                + #""list":{"value":[\#(file("b2", more("b2"))),\#(file("c3", more("c3")))],"type":"ASSETID_LIST"},"#
+                + #""n":{"value":5,"type":"INT64"}}"#
         }
         try test.apply([Line.save("a", fields { _ in "" })])
         let record = try record(test)
         #expect(record.json().contains(fields { _ in "" }))
-        #expect(record.json { "/\($0)" }.contains(fields { #","downloadURL":"/\#($0)""# }))
+        let urls = fields { #","downloadURL":"/\#($0)""# }
+        #expect(record.json { "/\($0)" }.contains(urls))
+        try test.apply([Line.save("a", fields { _ in "" }.replacing(#","type":"ASSETID_LIST""#, with: ""))])
+        #expect(try self.record(test).json { "/\($0)" }.contains(urls))
         try test.apply([Line.save("a", #"{"n":{"value":5}}"#)])
         #expect(try !self.record(test).json { "/\($0)" }.contains("downloadURL"))
     }

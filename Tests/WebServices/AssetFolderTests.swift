@@ -36,6 +36,39 @@ import Testing
         #expect(try assets.names(before: .distantFuture).count == 20)
     }
 
+    @Test func `gateways that share a folder agree on its secret, which is not listed as an asset`() async throws {
+        let folder = try Folder()
+        let path = folder.path + "/api/assets"
+        let secrets = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<8 { group.addTask { try AssetFolder(path: path, mode: .owner).secret() } }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(secrets.count == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["secret"])
+        #expect(try Self.permissions(of: path + "/secret") == 0o600)
+        let assets = AssetFolder(path: path, mode: .owner)
+        let checksum = try assets.save(Array("picture".utf8))
+        #expect(try assets.names(before: .distantFuture) == [checksum])
+        #expect(assets.size(of: checksum) == 7 && assets.size(of: String(repeating: "0", count: 64)) == nil)
+    }
+
+    @Test func `a copied folder has the files and a secret of its own; a symbolic link is copied as a link`() throws {
+        let folder = try Folder()
+        func assets(_ name: String) -> AssetFolder {
+            AssetFolder(path: "\(folder.path)/\(name)", mode: DataMode(folders: 0o750))
+        }
+        let checksum = try assets("one").save(Array("picture".utf8))
+        let secret = try assets("one").secret()
+        try assets("one").copyFiles(to: assets("two").path)
+        #expect(try assets("two").read(checksum) == Array("picture".utf8))
+        #expect(try assets("two").secret() != secret)
+        #expect(try Self.permissions(of: assets("two").path) == 0o750)
+        try FileManager.default.createSymbolicLink(
+            atPath: assets("link").path, withDestinationPath: assets("one").path)
+        try assets("link").copyFiles(to: assets("three").path)
+        #expect(try assets("three").secret() == secret)
+    }
+
     @Test func `a draft that a crash left is listed like a saved file, and can be removed`() throws {
         let folder = try Folder()
         let assets = AssetFolder(path: folder.path + "/assets", mode: .owner)

@@ -33,6 +33,8 @@ struct FrontTests {
             #expect(try await curl("--http2").hasSuffix(" 000"), "the old certificate is not trusted any more")
             try rig.gateway.reload(rig.file())
             #expect(try await curl("--http2").hasSuffix(" 2 200"))
+            let probe = try #require(try GatewayProbe(folder: rig.gateway.folder, rig.gateway.settings))
+            #expect(await onThread { probe.answers(withinSeconds: 30) }, "doctor asks without a certificate")
         }
     }
 
@@ -69,13 +71,25 @@ struct FrontTests {
             "lagMax: 3s", "predicates: extended", "origins: [https://app.example]", "accessLog: a.log",
             "certificate: c.pem, key: {$env: KEY}", "behindTLS: true",
         ] {
-            #expect(try !Self.settings("{\(change)}").isEqualExceptCertificate(to: standard), "\(change)")
+            let keys = try Self.settings("{\(change)}").keysOfChanges(from: standard)
+            #expect(keys == [String(change.prefix { $0 != ":" })], "\(change)")
         }
         let (one, two) = (
             try Self.settings("{certificate: a.pem, key: {$env: A}}"),
             try Self.settings("{certificate: b.pem, key: {$env: B}}")
         )
-        #expect(one.isEqualExceptCertificate(to: two))
+        #expect(one.keysOfChanges(from: two).isEmpty)
+    }
+
+    @Test func `a reload that changes other settings is refused with their keys and places`() async throws {
+        try await GatewayRig.with { rig in
+            let text = rig.text.replacing("api: {", with: "api: {lagMax: 3s, accessLog: a.log, ")
+                .replacing("data: \(rig.folder.path)", with: "data: \(rig.folder.path)/other")
+            let file = try PipelineFile.parse(text, file: "web.yaml", registry: .builtIns)
+            let error = #expect(throws: PipelineFileError.self) { try rig.gateway.reload(file) }
+            #expect(error?.errors.map(\.keyPath) == ["data", "api.lagMax", "api.accessLog"])
+            #expect(error?.errors.map(\.line) == [2, 10, 10])
+        }
     }
 
     // MARK: Pages of other sites
@@ -171,6 +185,17 @@ struct FrontTests {
         }
     }
 
+    @Test func `the answer to a body that is too long says what to do`() async throws {
+        try await GatewayRig.with { rig in
+            let client = try rig.connectRawClient()
+            client.send("POST \(Self.lookup) HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4000001\r\n\r\n")
+            client.endInput()
+            let answer = await client.rest()
+            #expect(answer.hasPrefix("HTTP/1.1 413 "), "\(answer)")
+            #expect(answer.contains("more than 4000000 bytes: send several requests"), "\(answer)")
+        }
+    }
+
     // MARK: Methods
 
     @Test(arguments: [
@@ -196,7 +221,7 @@ struct FrontTests {
         let path = folder.path + "/access.log"
         try await GatewayRig.with(", accessLog: \(path)") { rig in
             _ = try await rig.modify("create", "n1", as: "_secretive")
-            _ = try await rig.send("POST", Self.lookup + "?ckAPIToken=secret-key", Data("{}".utf8))
+            _ = try await rig.send("POST", Self.lookup + "&a=secret-key?ckAPIToken=secret-key", Data("{}".utf8))
             let upload = try await rig.post(
                 "private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#)
             let url = try #require(upload["tokens.0.url"])
@@ -218,6 +243,24 @@ struct FrontTests {
             _ = try await rig.modify("create", "n2")
             #expect(try await Self.text(of: path, lineCount: 1).contains("records/modify"), "the file was rotated")
         }
+    }
+
+    @Test(arguments: [
+        (lookup, lookup), ("/openapi.json", "/openapi.json"), ("/assets/1234-secret", "/assets/…"),
+        ("/device/1/iCloud.a/production/tokens/create", "/device/1/iCloud.a/production/tokens/create"),
+        ("/auth/1/iCloud.a/production/signin", "/auth/1/iCloud.a/production/signin"),
+        (
+            "/database/1/iCloud.a/production/public/users/current&ckAPIToken=secret",
+            "/database/1/iCloud.a/production/public/…"
+        ),
+        ("/auth/1/iCloud.a/production/signin%3FckAPIToken=secret", "/auth/1/iCloud.a/production/…"),
+        ("/database/1/iCloud.a/production/private;ckWebAuthToken=secret/records/query", "/database/…"),
+        ("/database/1/iCloud.a&secret/production/private/records/query", "/database/…"),
+        ("//assets/1234-secret", "/…"), ("/users/current&ckAPIToken=secret", "/…"), ("/secret", "/…"), ("", "/…"),
+        ("secret", "/…"), ("/assets", "/…"), ("/a/../assets/1234-secret", "/…"),
+    ])
+    func `the access log shows only the parts of a path that are known words`(path: String, logged: String) {
+        #expect(LoggedPath.text(path) == logged)
     }
 
     @Test func `an access log that cannot be written stops no request, and is reported once`() async throws {

@@ -19,7 +19,8 @@ final class GatewayRig: Sendable {
     let pushes: PushCollector
     /// The gateway's messages for the operator.
     let messages: OperatorMessages
-    private let text: String
+    /// The text of the pipeline file.
+    let text: String
     private let port = Mutex(0)
 
     static let console = "{use: console}"
@@ -102,6 +103,12 @@ final class GatewayRig: Sendable {
     func withSecondGateway(
         store: String, _ body: ((String, String) async throws -> Answer) async throws -> Void
     ) async throws {
+        try await withPortOfSecondGateway(store: store) { port in
+            try await body { try await self.post($0, $1, port: port) }
+        }
+    }
+
+    func withPortOfSecondGateway(store: String, _ body: (Int) async throws -> Void) async throws {
         let text = text.replacing("api: {", with: "api: {store: \(store), ")
         let file = try PipelineFile.parse(text, file: "web.yaml", registry: .builtIns)
         let second = try Gateway(of: file, path: "web.yaml") { _ in }
@@ -112,7 +119,7 @@ final class GatewayRig: Sendable {
                 try await second.run { ready.yield(Int($0.split(separator: ":").last ?? "") ?? 0) }
             }
             for await port in ports.prefix(1) {
-                do { try await body { try await self.post($0, $1, port: port) } } catch {
+                do { try await body(port) } catch {
                     second.stop()
                     throw error
                 }

@@ -300,8 +300,9 @@ struct GatewayTests {
                     "operations[0].operationType"
                 ),
                 ("private/records/lookup", #"{"records":[{}]}"#, 400, "records[0].recordName"),
-                ("private/records/query", "{}", 400, "query"),
-                ("private/records/query", #"{"query":{}}"#, 400, "query.recordType"),
+                ("private/records/query", "{}", 400, "query: is required: send an object with a recordType"),
+                ("private/records/query", #"{"query":{}}"#, 400, "query.recordType: is required: name the type"),
+                ("private/records/query", #"{"query":{"recordType":7}}"#, 400, "query.recordType: a record type has"),
                 (
                     "private/records/query", #"{"query":{"recordType":"Note"},"continuationMarker":"x"}"#, 400,
                     "continuationMarker"

@@ -147,4 +147,45 @@ struct StoreFolderTests {
             #expect(secrets[0] != secrets[1], "each gateway is a producer of its own")
         }
     }
+
+    @Test func `gateways that share the folder of assets accept each other's tickets and receipts`() async throws {
+        try await GatewayRig.with { rig in
+            let store = rig.folder.path + "/second"
+            try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(
+                atPath: store + "/assets", withDestinationPath: rig.folder.path + "/api/assets")
+            let upload = try await rig.post(
+                "private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#)
+            let address = try #require(upload["tokens.0.url"]?.split(separator: "/").last)
+            try await rig.withPortOfSecondGateway(store: store) { port in
+                let sent = try await rig.send("POST", "/assets/\(address)", Data("picture".utf8), port: port)
+                let checksum = try #require(sent["singleFile.fileChecksum"], "\(sent)")
+                let receipt = try #require(sent["singleFile.receipt"])
+                let saved = try await rig.modify(
+                    "create", "n1",
+                    fields: #"{"picture":{"value":{"fileChecksum":"\#(checksum)","receipt":"\#(receipt)"}}}"#)
+                let url = try #require(saved["records.0.fields.picture.value.downloadURL"], "\(saved)")
+                let ticket = try #require(url.split(separator: "/").last)
+                let loaded = try await rig.send("GET", "/assets/\(ticket)", port: port)
+                #expect(loaded.status == 200 && loaded.text == "picture", "\(loaded)")
+            }
+        }
+    }
+
+    @Test func `the size of an asset is the size of its file, whatever the client says`() async throws {
+        try await GatewayRig.with { rig in
+            let upload = try await rig.post(
+                "private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#)
+            let address = try #require(upload["tokens.0.url"]?.split(separator: "/").last)
+            let sent = try await rig.send("POST", "/assets/\(address)", Data("picture".utf8))
+            let checksum = try #require(sent["singleFile.fileChecksum"], "\(sent)")
+            let receipt = try #require(sent["singleFile.receipt"])
+            for (name, size) in [("n1", #","size":50000000"#), ("n2", "")] {
+                let saved = try await rig.modify(
+                    "create", name,
+                    fields: #"{"f":{"value":{"fileChecksum":"\#(checksum)","receipt":"\#(receipt)"\#(size)}}}"#)
+                #expect(saved["records.0.fields.f.value.size"] == "7", "\(saved)")
+            }
+        }
+    }
 }

@@ -23,7 +23,7 @@ enum OpenMode {
     }
 
     private static func caller(_ user: String, _ path: WebServicesPath) throws(AccessError) -> Caller {
-        guard NameRule.user.accepts(user) else { throw .badRequest(Field.webToken, NameRule.user.rule) }
+        if let problem = UserName.problem(user) { throw .badRequest(Field.webToken, problem) }
         return caller(path, user)
     }
 

@@ -71,7 +71,7 @@ package struct KeyDraft: Sendable {
             throw .invalid("the sign-in URL does not begin with https:// or http://")
         }
         guard case .server(_, let user) = kind else { return }
-        guard NameRule.user.accepts(user) else { throw .invalid(NameRule.user.rule) }
+        if let problem = UserName.problem(user) { throw .invalid(problem) }
         // CloudKit Web Services: Accessing CloudKit Using a Server-to-Server Key.
         guard scope.databases == [.public] else {
             throw .invalid("a server-to-server key can be for the public database only, but the key names another")

@@ -44,7 +44,7 @@ struct Assertion {
     }
 
     private func checkNames() throws(AccessError) {
-        guard NameRule.user.accepts(subject) else { throw .badRequest("assertion.sub", NameRule.user.rule) }
+        if let problem = UserName.problem(subject) { throw .badRequest("assertion.sub", problem) }
         guard id.utf8.count <= Assertion.idBytesMax else {
             throw .badRequest("assertion.jti", "it has more than \(Assertion.idBytesMax) bytes")
         }

@@ -22,7 +22,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
               file           is the pipeline file valid, with the settings of every stage?
               data           can the data folder be written? is there space? can other users read it?
               logs           are all segments of each log there, the last one undamaged? dead letters?
-              health         does every stage answer, if the pipeline is running?
+              health         do every stage and the gateway answer, if the pipeline is running?
               store          can the gateway's store be read? does it fit the log of changes? indexes?
               subscriptions  which subscriptions cannot use an index? which can never match?
               apps           which apps are stopped because a transport rejects all their pushes?

@@ -3,7 +3,8 @@ import Foundation
 import PipelineRuntime
 
 /// The files and folders of a data folder, and the data folder itself, if they have permissions that the pipeline's
-/// ``DataMode`` does not allow. In every mode, only the owner may access the file with the producers' secret.
+/// ``DataMode`` does not allow. In every mode, only the owner may access the files with the producers' secret and with
+/// the secret for tickets of assets.
 struct ExposedFiles {
     struct File: Hashable {
         let path: String
@@ -50,7 +51,9 @@ struct ExposedFiles {
 extension ExposedFiles {
     private static let listedMax = 5
 
-    private static func isSecret(_ path: String) -> Bool { path.hasSuffix("/" + ProducerSecret.fileName) }
+    private static func isSecret(_ path: String) -> Bool {
+        path.hasSuffix("/" + ProducerSecret.fileName) || path.hasSuffix("/assets/secret")
+    }
 
     /// The commands that correct the modes. The file with the secret needs its own command, since its mode is stricter.
     /// `chmod -R` follows only the links that it is given by name.

@@ -13,6 +13,7 @@ struct FileCheck: DoctorCheck {
             let names = checked.file.stagesInOrder.map(\.name).joined(separator: ", ")
             return try [Finding(.ok, "file.valid", "\(target.path) is valid: stages \(names)")]
                 + checked.secretWarnings().map { Self.finding(.warning, "file.secret", $0) }
+                + [checked.missingGatewayKeys()].compactMap(\.self).map { Self.finding(.warning, "file.no_keys", $0) }
                 + checked.certificateWarnings(at: .wall()).map { Self.finding(.warning, "file.certificate", $0) }
                 + checked.file.stagesInOrder.filter(\.isOpen).map(Self.openStage)
         } catch let error as PipelineFileError {

@@ -4,7 +4,7 @@ import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
-/// Checks the health of the stages, if the pipeline is running.
+/// Checks the health of the stages and of the gateway, if the pipeline is running.
 struct HealthCheck: DoctorCheck {
     let name = "health"
     /// How long to wait for the answers of all stages.
@@ -16,12 +16,14 @@ struct HealthCheck: DoctorCheck {
         guard answers.contains(where: { $0.health != nil || $0.refusal != nil }) else {
             return [Finding(.note, "health.not_running", "the pipeline is not running: no stage answers")]
         }
-        let found = try answers.compactMap { answer in
+        let gateway = try Self.gateway(of: file, target.path)
+        var found = try answers.compactMap { answer in
             try answer.refusal.map { Self.refused(answer.plan, $0) } ?? Self.finding(answer.plan, answer.health)
         }
+        if let gateway, let silent = try await Self.finding(gateway) { found.append(silent) }
         if !found.isEmpty { return found }
-        let names = answers.map(\.plan.stage).joined(separator: ", ")
-        return [Finding(.ok, "health.running", "\(names): running")]
+        let names = answers.map(\.plan.stage) + (gateway == nil ? [] : [PipelineFile.gatewayName])
+        return [Finding(.ok, "health.running", "\(names.joined(separator: ", ")): running")]
     }
 
     /// The health of a stage as its host reports it in JSON, or the reason why the host refuses to answer. Both are nil

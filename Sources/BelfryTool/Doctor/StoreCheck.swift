@@ -17,7 +17,8 @@ struct StoreCheck: DoctorCheck {
                 Finding(.note, "store.none", "\(folder.store): the gateway has not made its store yet", [:])
             ]
         }
-        let rebuild = "stop the gateway, then run `belfry store rebuild \(target.path)`"
+        let rebuild =
+            "stop the gateway (`belfry up`, if it runs the gateway), then run `belfry store rebuild \(target.path)`"
         do throws(RecordStoreError) {
             return [try Self.finding(StoreSummary(path: folder.store), folder.changesLogIfAny(), rebuild)]
         } catch {

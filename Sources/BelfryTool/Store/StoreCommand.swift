@@ -24,9 +24,9 @@ struct StoreRebuildCommand: ParsableCommand {
         commandName: "rebuild",
         abstract: "Makes the gateway's store again from ingest's log.",
         discussion: """
-            The gateway must not run; ingest may. The old store stays until the new one is whole, so an interrupted rebuild \
-            changes nothing. Change tokens of clients stay valid, unless they are older than the log's first event. Indexes \
-            are made again when queries need them.
+            The gateway must not run: stop it, or stop `belfry up` if that started it. Ingest may run. The old store stays \
+            until the new one is whole, so an interrupted rebuild changes nothing. Change tokens of clients stay valid, \
+            unless they are older than the log's first event. Indexes are made again when queries need them.
 
             After retention has removed the log's first events, the log still has every record, but it may lack \
             subscriptions, devices, empty zones, and who created a record. Then nothing is rebuilt without --accept-loss.
@@ -45,7 +45,7 @@ struct StoreRebuildCommand: ParsableCommand {
     func run() throws {
         let folder = try StoreFolder(pipeline: pipeline)
         var progress = ReadingProgress(total: try folder.changesLog()?.bytes ?? 0)
-        let summary = try StoreFolder.explained { try folder.rebuild(acceptsLoss: acceptLoss) { progress.add($0) } }
+        let summary = try folder.rebuild(acceptsLoss: acceptLoss) { progress.add($0) }
         progress.end()
         try output.print(summary, after: "rebuilt")
     }
@@ -58,8 +58,8 @@ struct StoreCopyCommand: ParsableCommand {
         discussion: """
             Another gateway of the same pipeline starts with the copy: set `store:` to the folder in the pipeline file on its \
             machine. It then reads only the events after the copy. This gateway may run while its store is copied. The \
-            gateway's secret is not copied, because each gateway makes its own. The key file is not copied either: copy it \
-            yourself, or share it.
+            gateway's secrets are not copied, because the other gateway makes its own. The key file is not copied either: \
+            copy it yourself, or share it.
 
               belfry store copy Pipelines/quickstart.yaml /srv/belfry/api2
             """)
@@ -74,7 +74,7 @@ struct StoreCopyCommand: ParsableCommand {
 
     func run() throws {
         let source = try StoreFolder(pipeline: pipeline)
-        try output.print(StoreFolder.explained { try source.copy(to: folder) }, after: "copied to")
+        try output.print(source.copy(to: folder), after: "copied to")
     }
 }
 
@@ -88,23 +88,6 @@ extension StoreFolder {
             throw ToolFailure(.configuration, "\(pipeline) has no gateway: there is no `api` beside `stages`")
         }
         self.init(gateway, of: checked.file)
-    }
-
-    /// Does the work, and turns an error of the store or its folder into a ``ToolFailure`` with an exit status.
-    static func explained<Value>(_ work: () throws -> Value) throws -> Value {
-        do { return try work() } catch let error as RecordStoreError {
-            switch error {
-            case .inUse: throw ToolFailure(.unavailable, "\(error)")
-            case .damaged, .otherVersion, .otherLog, .missingEvents, .badEvent: throw ToolFailure(.badData, "\(error)")
-            case .unusable: throw ToolFailure(.inputOutput, "\(error)")
-            }
-        } catch let error as StoreFolderError {
-            switch error {
-            case .noLog: throw ToolFailure(.noInput, "\(error)")
-            case .trimmed: throw ToolFailure(.no, "\(error)")
-            case .exists: throw ToolFailure(.cannotCreate, "\(error)")
-            }
-        }
     }
 }
 

@@ -33,7 +33,7 @@ struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
         let text = try PipelineText(forLongRunningProcess: pipeline)
         let checked = try CheckedPipeline(text)
         try checked.checkKeys()
-        try checked.checkGateway()
+        if let error = try checked.missingGatewayKeys() { throw PipelineFileError([error]) }
         try DataFolder.prepare(checked.file.data, checked.file.dataMode)
         try await RunningStages(of: checked.file).waitForEnd()
         let status = try await inProcess ? InProcessUp(checked).run() : SupervisedUp(checked, text).run()

@@ -16,8 +16,8 @@ struct ValidateCommand: ParsableCommand {
 
             Some problems are only warnings here, because you may check the file on a machine that does not run its stages. \
             On the machine that runs them, they keep a stage or the gateway from starting: a file in place of the data \
-            folder, and secret files, {$file: PATH}, that are missing, cannot be read, can be read by other users, or \
-            do not fit their transport or the gateway. If this command can read a stage's secretKey, the key must \
+            folder, a missing key file of a gateway that other machines may reach, and secret files, {$file: PATH}, that \
+            are missing, cannot be read, can be read by other users, or do not fit their transport or the gateway. If this command can read a stage's secretKey, the key must \
             belong to the stage's publicKey. {$env: NAME} and {$credential: NAME} are checked only if this command has \
             the variable or the credential. Secrets in the file itself, and certificates that have expired or expire \
             within 30 days, are warnings too.
@@ -39,7 +39,7 @@ struct ValidateCommand: ParsableCommand {
             try checked.checkGateway()
             let warnings =
                 try checked.secretWarnings() + checked.certificateWarnings(at: .wall())
-                + [DataFolder.error(in: checked.file)].compactMap(\.self)
+                + [DataFolder.error(in: checked.file), checked.missingGatewayKeys()].compactMap(\.self)
             if !json { for warning in warnings { StandardError.write("warning: \(warning)") } }
             try StandardOutput.write(line: json ? Self.report([], warnings) : summary(checked.file))
         } catch let error as PipelineFileError where json {

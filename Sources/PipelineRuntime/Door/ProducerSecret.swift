@@ -44,7 +44,9 @@ package enum ProducerSecret {
             guard case .notWrittenByBelfry = error else { throw error }
             throw ProducerSecretError(
                 path: path,
-                reason: "it is not UTF-8 text; restore the file, because producers' names belong to its secret")
+                reason:
+                    "it is not UTF-8 text; restore the file, because producers' names or assets' tickets belong to its secret"
+            )
         }
         guard let text = content else { return nil }
         let secret = text.hasSuffix("\n") ? String(text.dropLast()) : text

@@ -113,10 +113,10 @@ extension RecordWriter {
     private func removeRecords(of zone: Int64, _ rowsMax: Int, _ db: Database) throws -> Bool {
         let ids = try db.prepared("SELECT id, links FROM records WHERE zone = ? LIMIT ?").all([
             .int(zone), .int(Int64(rowsMax)),
-        ]) { (id: $0.int(0), links: $0.int(1)) }
+        ]) { (id: $0.int(0), links: RecordLinks.Kinds(rawValue: $0.int(1))) }
         let statements = try statements(db)
         for record in ids {
-            if record.links != 0 {
+            if record.links.hasLinks {
                 try statements.removeReferences.run([.int(record.id)])
                 try statements.removeAssets.run([.int(record.id)])
             }

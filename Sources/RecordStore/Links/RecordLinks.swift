@@ -4,23 +4,29 @@ import JSON
 
 /// The DELETE_SELF references and the assets in the fields of a record.
 struct RecordLinks {
-    /// The kinds of links that a record has. The column `links` contains them.
+    /// The kinds of links that a record has, and whether its fields name their types. The column `links` contains them.
     struct Kinds: OptionSet {
         let rawValue: Int64
 
         static let references = Kinds(rawValue: 1)
         static let assets = Kinds(rawValue: 2)
+        /// Each field names its type. Rows from older versions may lack this member although all their fields do.
+        static let types = Kinds(rawValue: 4)
+
+        var hasLinks: Bool { !isDisjoint(with: [.references, .assets]) }
     }
 
     /// ``RecordTarget``s of references with the action DELETE_SELF.
     private(set) var targets: [[UInt8]] = []
     /// The checksums of assets, as JSON strings.
     private(set) var checksums: [JSONValue] = []
+    private var namesAllTypes = true
 
     /// - Parameter fields: The field dictionaries by name. The links are valid while the text of `fields` is valid.
     init(of fields: JSONValue?, in zone: ZoneRow) {
         guard let fields else { return }
         for (_, field) in fields.members {
+            if field[.type] == nil { namesAllTypes = false }
             guard let value = field[.value] else { continue }
             if value.isObject { addLinks(of: value, in: field, zone) }
             for element in value.elements where element.isObject { addLinks(of: element, in: field, zone) }
@@ -35,5 +41,6 @@ struct RecordLinks {
 
     var kinds: Kinds {
         (targets.isEmpty ? [] : Kinds.references).union(checksums.isEmpty ? [] : Kinds.assets)
+            .union(namesAllTypes ? Kinds.types : [])
     }
 }

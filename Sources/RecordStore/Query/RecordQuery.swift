@@ -35,6 +35,9 @@ package struct RecordQuery: Sendable {
         reader: PredicateReader = PredicateReader()
     ) throws(QueryRefusal) {
         guard query.isObject else { throw QueryRefusal("query.type", at: "query", "the query is not an object") }
+        guard query[.recordType] != nil else {
+            throw QueryRefusal("query.type", at: "query.recordType", "is required: name the type of the records")
+        }
         guard let type = query[.recordType]?.string, NameRule.recordType.accepts(type) else {
             throw QueryRefusal("query.type", at: "query.recordType", NameRule.recordType.rule)
         }

@@ -3,6 +3,8 @@ import Events
 import JSON
 
 /// Writes records in the form that CloudKit Web Services returns (Record Dictionary).
+///
+/// A field whose writer named no type gets the type that its value shows, as in CloudKit's answers.
 package struct RecordDictionaries: ~Copyable {
     /// The fields to write; nil for all.
     private let desiredKeys: Set<ExactText>?
@@ -38,18 +40,17 @@ package struct RecordDictionaries: ~Copyable {
     private mutating func appendLiving(_ record: StoredRecord, _ fields: [UInt8], to buffer: inout ByteBuffer) {
         buffer.append(.recordType, record.type)
         buffer.append(member: .fields)
-        let needsAssetURLs = record.hasAssets && assetURL != nil
-        fields.withUnsafeBytes { append(fields: $0, needsAssetURLs, to: &buffer) }
+        let isComplete = record.namesAllTypes && (!record.hasAssets || assetURL == nil)
+        fields.withUnsafeBytes { append(fields: $0, isComplete, to: &buffer) }
         buffer.append("pluginFields", raw: "{}")
         record.system.append(to: &buffer)
         buffer.append("deleted", false)
         if let others = record.others { buffer.append(raw: "," + others) }
     }
 
-    private mutating func append(
-        fields: UnsafeRawBufferPointer, _ needsAssetURLs: Bool, to buffer: inout ByteBuffer
-    ) {
-        guard desiredKeys != nil || numbersAsStrings || needsAssetURLs else { return buffer.append(fields) }
+    /// - Parameter isComplete: Whether the fields lack no type and no address of an asset.
+    private mutating func append(fields: UnsafeRawBufferPointer, _ isComplete: Bool, to buffer: inout ByteBuffer) {
+        guard desiredKeys != nil || numbersAsStrings || !isComplete else { return buffer.append(fields) }
         do {
             let parsed = try parser.parse(fields)
             buffer.object { buffer in
@@ -68,10 +69,15 @@ package struct RecordDictionaries: ~Copyable {
 
     private func append(field: JSONValue, to buffer: inout ByteBuffer) {
         guard let value = field[.value] else { return buffer.append(field.raw) }
+        let type = field[.type] == nil ? value.inferredFieldType : nil
         if let assetURL, value.holdsAssets {
-            field.append(to: &buffer, value) { $0.append(asset: $1, assetURL) }
+            field.append(to: &buffer, value, type) { $0.append(asset: $1, assetURL) }
         } else if numbersAsStrings, field.holdsPlainNumbers {
-            field.append(to: &buffer, value) { $0.append(asString: $1) }
+            field.append(to: &buffer, value, type) { $0.append(asString: $1) }
+        } else if let type {
+            buffer.append(UnsafeRawBufferPointer(rebasing: field.raw.dropLast()))
+            buffer.append(.type, type)
+            buffer.append("}")
         } else {
             buffer.append(field.raw)
         }
@@ -102,13 +108,17 @@ extension ByteBuffer {
 
 extension JSONValue {
     /// Appends this field; `write` appends its value, or each element of a list.
+    ///
+    /// - Parameter type: The type of a field that names none.
     fileprivate func append(
-        to buffer: inout ByteBuffer, _ value: JSONValue, _ write: (inout ByteBuffer, JSONValue) -> Void
+        to buffer: inout ByteBuffer, _ value: JSONValue, _ type: String?,
+        _ write: (inout ByteBuffer, JSONValue) -> Void
     ) {
         buffer.object { buffer in
             buffer.append(member: .value)
             if value.isArray { buffer.list(value.elements, write) } else { write(&buffer, value) }
             buffer.append(.type, self[.type])
+            buffer.append(.type, type)
         }
     }
 

@@ -28,6 +28,7 @@ struct RecordRow {
     func record(in zone: ZoneKey, of database: DatabaseID) -> StoredRecord {
         StoredRecord(
             database: database, zone: zone, type: row.text(3), system: system, others: row.textIfAny(11),
-            fields: isDeleted ? nil : Array(fields), hasAssets: links.contains(.assets))
+            fields: isDeleted ? nil : Array(fields), hasAssets: links.contains(.assets),
+            namesAllTypes: links.contains(.types))
     }
 }

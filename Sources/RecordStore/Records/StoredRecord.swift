@@ -30,6 +30,8 @@ package struct StoredRecord: Hashable, Sendable {
     /// JSON text of the fields, as in the event; nil for a deleted record.
     package let fields: [UInt8]?
     let hasAssets: Bool
+    /// Whether each field names its type.
+    let namesAllTypes: Bool
 
     package var name: String { system.name }
     package var isDeleted: Bool { fields == nil }

@@ -9,6 +9,8 @@ struct AssetFolder: Sendable {
     /// The permissions of new folders and files.
     let mode: DataMode
 
+    private static let secretName = "secret"
+
     // CloudKit Web Services Reference, "Data Size Limits".
     static let bytesMax = 50_000_000
 
@@ -22,6 +24,31 @@ struct AssetFolder: Sendable {
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
+    /// The secret that signs tickets and receipts: the same for all gateways that share this folder. The first gateway
+    /// makes it.
+    ///
+    /// - Throws: Also if other users than the owner may use the secret's file.
+    func secret() throws -> String {
+        try makeFolder(path)
+        return try ProducerSecret.readOrMake(at: "\(path)/\(Self.secretName)")
+    }
+
+    /// Copies the files to a folder that does not exist yet, without the secret: gateways that share no files share no
+    /// tickets. If this folder is a symbolic link, copies the link, so that both gateways share the folder.
+    func copyFiles(to target: String) throws {
+        let files = FileManager.default
+        guard files.fileExists(atPath: path) else { return }
+        if try files.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeSymbolicLink {
+            return try files.copyItem(atPath: path, toPath: target)
+        }
+        try makeFolder(target)
+        for name in try folders { try files.copyItem(atPath: "\(path)/\(name)", toPath: "\(target)/\(name)") }
+    }
+
+    private func makeFolder(_ path: String) throws {
+        if let code = mode.makeFolders(path) { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+    }
+
     /// Saves a file. Returns after the file is durable.
     ///
     /// - Returns: The checksum of the file.
@@ -29,9 +56,7 @@ struct AssetFolder: Sendable {
         let checksum = Self.checksum(of: bytes)
         let file = file(checksum)
         let files = FileManager.default
-        if let code = mode.makeFolders(folder(checksum)) {
-            throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
-        }
+        try makeFolder(folder(checksum))
         if files.fileExists(atPath: file) {
             // The new date keeps the sweep from removing the file as an old one.
             try files.setAttributes([.modificationDate: Date()], ofItemAtPath: file)
@@ -67,17 +92,28 @@ struct AssetFolder: Sendable {
         return Array(try Data(contentsOf: URL(fileURLWithPath: file(checksum))))
     }
 
+    /// The size of the file with a checksum in bytes; nil if there is no such file.
+    func size(of checksum: String) -> Int? {
+        var status = stat()
+        return Self.isChecksum(checksum) && stat(file(checksum), &status) == 0 ? Int(status.st_size) : nil
+    }
+
     /// The names of the files that were last saved before `date`: checksums, and names of drafts that a crash left.
     func names(before date: Date) throws -> [String] {
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { return [] }
-        return try files.contentsOfDirectory(atPath: path).flatMap { folder in
+        return try folders.flatMap { folder in
             try files.contentsOfDirectory(atPath: "\(path)/\(folder)").filter { name in
                 guard Self.isChecksum(String(name.prefix(64))) else { return false }
                 let attributes = try files.attributesOfItem(atPath: "\(path)/\(folder)/\(name)")
                 return (attributes[.modificationDate] as? Date).map { $0 < date } ?? false
             }
         }
+    }
+
+    /// The names of the folders with assets: the first two digits of checksums.
+    private var folders: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.utf8.count == 2 } }
     }
 
     func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: file(name)) }

@@ -5,7 +5,7 @@ import Time
 /// Makes and checks tickets and receipts of assets. A ticket is the last part of an address at which a client sends or
 /// loads a file. Tickets and receipts are signed, so the gateway need not store them.
 ///
-/// Gateways with the same secret accept each other's tickets and receipts.
+/// Gateways with the same secret accept each other's tickets and receipts: see ``AssetFolder/secret()``.
 struct AssetTickets: Sendable {
     private enum Purpose: UInt8 { case upload, download, receipt }
 

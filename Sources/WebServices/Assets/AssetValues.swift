@@ -6,9 +6,11 @@ import StageTool
 /// Checks the assets in the fields that a client saves, and keeps only the checksum and the size of each asset.
 ///
 /// An asset is valid with the receipt of its upload, or if a record of the database refers to the asset's file. The
-/// references of deleted records do not count.
+/// references of deleted records do not count. The size comes from the file; only if the file is not in this gateway's
+/// folder, from the client.
 struct AssetValues {
     let tickets: AssetTickets
+    let files: AssetFolder
     let store: RecordStore
     let database: DatabaseID
 
@@ -57,7 +59,11 @@ struct AssetValues {
         }
         return ByteBuffer.object { json in
             json.append("fileChecksum", checksum)
-            json.append("size", asset["size"])
+            if let size = files.size(of: checksum) {
+                json.append("size", size)
+            } else {
+                json.append("size", asset["size"])
+            }
         }.text
     }
 

@@ -65,7 +65,8 @@ extension WebService {
         guard let checksum = tickets.checksum(ofDownload: ticket, at: request.now) else { throw Self.closedAddress }
         guard let bytes = try Self.onDisk({ try assets.read(checksum) }) else {
             throw ServiceError(
-                .notFound, "this gateway has no file for the asset: it was removed, or another gateway has it")
+                .notFound,
+                "this gateway has no file for the asset: it was removed, or a gateway with another folder has it")
         }
         var answer = ServiceAnswer(body: bytes)
         answer.contentType = "application/octet-stream"

@@ -1,3 +1,4 @@
+import Access
 import PipelineKit
 import PipelineRuntime
 import StageTool
@@ -5,6 +6,12 @@ import StageTool
 extension CheckedPipeline {
     /// Checks the settings of the gateway, if the file has one.
     package func checkGateway() throws(PipelineFileError) { _ = try gateway }
+
+    /// The mistake if this machine has no keys for a gateway that other machines could connect to. Nil if there are
+    /// keys, if the gateway listens on loopback only, or if the file has no gateway.
+    package func missingGatewayKeys() throws(PipelineFileError) -> SettingsError? {
+        try gateway.flatMap { $0.missingKeys(AccessControl(keyFile: $0.keyFile(of: file)), file) }
+    }
 
     /// The settings of the gateway; nil if the file has no gateway.
     package var gateway: GatewaySettings? {

@@ -78,8 +78,8 @@ package struct StoreFolder: Sendable {
     }
 
     /// Copies the store and its assets to a new folder, with which another gateway of the pipeline can start. The
-    /// gateway may run meanwhile. The secret is not copied, because each gateway is a producer of its own. The file of
-    /// keys is not copied either.
+    /// gateway may run meanwhile. The producer's secret is not copied, because each gateway is a producer of its own.
+    /// The file of keys and the secret for tickets are not copied either.
     package func copy(to folder: String) throws -> StoreSummary {
         let target = "\(folder)/\(Self.storeName)"
         for path in [target, "\(folder)/\(Self.assetsName)"] where FileManager.default.fileExists(atPath: path) {
@@ -87,14 +87,8 @@ package struct StoreFolder: Sendable {
         }
         try DataFolder.prepare(folder, mode)
         try RecordStore.copy(store, to: target)
-        try copyAssets(to: "\(folder)/\(Self.assetsName)")
+        try AssetFolder(path: "\(path)/\(Self.assetsName)", mode: mode).copyFiles(to: "\(folder)/\(Self.assetsName)")
         return try StoreSummary(path: target)
-    }
-
-    private func copyAssets(to folder: String) throws {
-        let assets = "\(path)/\(Self.assetsName)"
-        guard FileManager.default.fileExists(atPath: assets) else { return }
-        try FileManager.default.copyItem(atPath: assets, toPath: folder)
     }
 }
 

@@ -11,7 +11,7 @@ extension WebService {
     ) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let (query, options, zone) = try body.read(request.body) { json throws(ServiceError) in
-            guard let query = json[.query] else { throw .bad("query: is required") }
+            guard let query = json[.query] else { throw .bad("query: is required: send an object with a recordType") }
             let isZoneWide = try json.optionalFlag(.zoneWide) ?? false
             guard !isZoneWide || json[.zoneID] == nil else {
                 throw .bad("zoneWide: the request has zoneWide and a zoneID; send only one of them")

@@ -119,15 +119,14 @@ private struct OpenFile: ~Copyable {
 }
 
 extension AccessLogEntry {
-    /// Writes the entry as a line. The path of an asset contains a ticket, which is secret and therefore left out.
+    /// Writes the entry as a line.
     fileprivate func write(at time: Instant, into buffer: inout ByteBuffer) {
-        let isAsset = path.hasPrefix(WebService.assetPath)
         buffer.object { json in
             json.append("time", time.rfc3339)
             json.append("requestID", requestID)
             json.append("client", client)
             json.append("method", method)
-            json.append("path", isAsset ? WebService.assetPath + "…" : path)
+            json.append("path", LoggedPath.text(path))
             json.append("status", status)
             json.append("bytes", bodyBytes)
             json.append("microseconds", Int(duration / .microseconds(1)))

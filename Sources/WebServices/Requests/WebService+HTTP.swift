@@ -118,7 +118,8 @@ extension WebServerRefusal {
         case .malformed:
             "the request is not valid HTTP; it needs one Host header, and its only Transfer-Encoding may be chunked"
         case .bodyTooLong:
-            "the body is longer than \(RequestBody.bytesMax) bytes, or the asset longer than \(AssetFolder.bytesMax)"
+            "the body has more than \(RequestBody.bytesMax) bytes: send several requests; or the file of an asset has more "
+                + "than \(AssetFolder.bytesMax) bytes, or its address was not issued by assets/upload or has expired"
         case .tooManyBodies:
             "the gateway has no room for the body beside the bodies that it holds already; send the request again"
         case .pathInUse:

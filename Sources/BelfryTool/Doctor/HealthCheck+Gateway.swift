@@ -1,0 +1,34 @@
+import PipelineKit
+import PipelineRuntime
+import WebServices
+import ZeroMQ
+
+extension HealthCheck {
+    /// How long the gateway may take to answer.
+    private static let gatewaySeconds = 2
+
+    /// The pipeline's gateway on this machine. Nil if the file has no gateway, or if no gateway has accepted requests
+    /// with its folder here: then it may run on another machine.
+    static func gateway(of file: PipelineFile, _ path: String) throws -> GatewayProbe? {
+        guard file.api != nil else { return nil }
+        let settings: GatewaySettings
+        // FileCheck reports the mistakes in the settings.
+        do { settings = try GatewaySettings(of: file, path: path) } catch { return nil }
+        return try GatewayProbe(folder: settings.folder(of: file), settings)
+    }
+
+    /// The problem of the gateway; nil if it answers.
+    static func finding(_ gateway: GatewayProbe) async throws -> Finding? {
+        let answers = try await SocketThread.run(name: "doctor \(PipelineFile.gatewayName)") {
+            gateway.answers(withinSeconds: gatewaySeconds)
+        }
+        guard !answers else { return nil }
+        return Finding(
+            .error, "health.gateway_silent",
+            "the gateway does not answer at \(gateway.address), but stages do",
+            fix:
+                "read the gateway's last messages; if it does not say that it starts, restart `belfry up`, or the gateway "
+                + "that you started by hand",
+            ["stage": .text(PipelineFile.gatewayName), "address": .text(gateway.address)])
+    }
+}
