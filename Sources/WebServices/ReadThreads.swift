@@ -5,9 +5,10 @@ import Synchronization
 /// Threads for work that may take long: queries, reads of changes, and the files of assets. Swift's tasks share only as
 /// many threads as the machine has cores. On those threads, a few long requests would delay all other requests.
 final class ReadThreads: Sendable {
-    /// One reader of the store stays free for requests that take little time.
+    /// The store allows one more read at once than there are threads here. Requests that take little time use it.
     static let count = RecordStore.readersMax - 1
-    /// One thread stays free for other readers, because a read of ten seconds gives its thread to nobody.
+    /// One reader may occupy all threads but one. The last thread stays free for other readers, because a read of ten
+    /// seconds is not interrupted for them.
     static let countForOneReader = count - 1
     /// How long a read may occupy a thread.
     static let timeMax = Duration.seconds(10)
@@ -33,7 +34,7 @@ final class ReadThreads: Sendable {
     /// - Parameter now: The time by a monotonic clock.
     init(now: @escaping @Sendable () -> Time = { .now }) { self.now = now }
 
-    /// Ends the reads that are not done after `rest`, and refuses reads that would begin later.
+    /// After `rest`, ends the reads that are not done, and refuses new reads.
     func stop(within rest: Duration) {
         let time = now() + rest
         end.withLock { $0 = $0 ?? time }
@@ -92,7 +93,7 @@ final class ReadThreads: Sendable {
         threads[begun.thread].async { [self] in runJobs(begun.next, begun.thread) }
     }
 
-    /// Runs this job, and then others as long as a job waits that may begin.
+    /// Runs this job, then waiting jobs, until none of them may begin.
     private func runJobs(_ first: (job: Job, reader: Reader), _ thread: Int) {
         var current: (job: Job, reader: Reader)? = first
         while let (job, reader) = current {

@@ -75,7 +75,7 @@ final class WebService: Sendable {
     private func answer(
         _ operation: Operation, _ request: ServiceRequest, _ session: Session
     ) async throws(ServiceError) -> ServiceAnswer {
-        // A write that makes events needs no barrier: it is answered when these events are in the store.
+        // A write that makes events need not wait here: it is answered only when these events are in the store.
         // `assets/upload` does not read the store. `notifications/read` makes no event, but reads the user's devices
         // from the store.
         if !operation.writes || operation == .notificationsRead { try await waitForStore() }

@@ -24,9 +24,9 @@ package enum ZMQReceiveResult: Sendable, Equatable {
 extension ZMQSocket {
     /// Sends all frames as one message, without copying them. Either all frames are sent, or no frame.
     ///
-    /// The first frame of a ROUTER's message is the peer's routing ID. A poll finds a ROUTER writable if the queue of
-    /// any peer has room, even if the queue of this peer is full. Then the send blocks if `wait` is true; otherwise the
-    /// caller must try again later.
+    /// The first frame of a ROUTER's message is the routing ID of the peer that gets the message. If the queue of this
+    /// peer is full, the send blocks, or returns ``ZMQSendResult/full`` if `wait` is false. A poll may find the ROUTER
+    /// writable nevertheless, because the queue of another peer has room.
     ///
     /// - Parameter message: Emptied when it was sent, and after an error of libzmq. It stays unchanged for another try
     ///   if it was not queued, and also if the socket was closed before the call.

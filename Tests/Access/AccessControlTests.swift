@@ -64,9 +64,7 @@ import Time
         #expect(AccessControl(keyFile: nil).isOpen)
     }
 
-    @Test func `a request names a key with a known API token or the ID of a known key, without a look at its body`()
-        throws
-    {
+    @Test func `whether a request names a known key depends on its API token or key ID, not on its body`() throws {
         let access = AccessControl(keyFile: file)
         #expect(access.namesKey(Gate.request()), "in open mode, a request needs no key")
         let web = try create("web")
@@ -103,7 +101,7 @@ import Time
         #expect(told.withLock { $0.count == 3 && $0[2] == .missing(file.path) })
     }
 
-    @Test func `after a failed call the key file is read again with the next request`() throws {
+    @Test func `if reading the key file fails, the next request reads it again`() throws {
         let web = try create("web")
         let access = AccessControl(keyFile: file)
         try FileManager.default.moveItem(atPath: file.path, toPath: file.path + ".moved")

@@ -154,7 +154,7 @@ import Time
         #expect(service.gate.refusal(Gate.request(Gate.path("public"), query))?.summary == "403 database")
     }
 
-    @Test func `an assertion is used once; while too many used ones are remembered, a new one is refused`() throws {
+    @Test func `an assertion is accepted once; while too many are remembered, a new one is refused`() throws {
         let service = try Service()
         var used = UsedAssertions(countMax: 2)
         func assertion(_ id: String) throws -> Assertion { try Assertion(try service.assertion(["jti": "\"\(id)\""])) }

@@ -157,7 +157,7 @@ import Time
         #expect(throws: AccessKeyError.self) { try Self.gate(shell, Gate.oneContainer) }
     }
 
-    @Test func `keys of other kinds sign no requests`() throws {
+    @Test func `API keys and sign-in keys cannot sign requests`() throws {
         var gate = Gate()
         let (api, _) = try gate.createAPI()
         let signIn = try gate.create(.signIn(PrivateKey().publicKey), "accounts")

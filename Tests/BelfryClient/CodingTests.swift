@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `a change in place of a copy's notification info leaves the original unchanged`() {
+    @Test func `if a property of a copy's notification info is changed, the original stays unchanged`() {
         for subscription in Sample.full() where subscription.notificationInfo != nil {
             let title = subscription.notificationInfo?.title
             let copy = subscription.copy() as? CKSubscription

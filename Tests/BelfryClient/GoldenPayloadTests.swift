@@ -97,7 +97,7 @@ import Testing
         #expect(notification != Pushed(text).notification, "two notifications without an ID are never equal")
     }
 
-    @Test func `a payload of another kind gives nil for a subclass`() {
+    @Test func `a subclass gives nil for a payload of another subclass`() {
         #expect(CKQueryNotification(fromRemoteNotificationDictionary: Golden.zoneSilent.userInfo) == nil)
         #expect(CKRecordZoneNotification(fromRemoteNotificationDictionary: Golden.zoneSilent.userInfo) != nil)
     }
@@ -120,7 +120,7 @@ import Testing
         #expect(notification.date(forKey: "place") == nil)
     }
 
-    @Test func `fields of other types are read as JSON values`() throws {
+    @Test func `lists, objects, nulls, numbers and strings of record fields are read as JSON values`() throws {
         let text =
             #"{"ck":{"qry":{"dbs":1,"af":{"list":["a",1],"more":{"of":{"it":2.5}},"none":null,"n":18446744073709551615}}}}"#
         let notification = try #require(Pushed(text).notification as? CKQueryNotification)

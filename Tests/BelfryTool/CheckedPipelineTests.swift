@@ -103,7 +103,7 @@ struct CheckedPipelineTests {
         _ = try CheckedPipeline(path: folder.file("plugin.yaml", text))
     }
 
-    @Test func `an error about an unknown transport names the nearest one`() throws {
+    @Test func `an error about an unknown transport suggests the known transport with the nearest name`() throws {
         let folder = try TemporaryFolder()
         let text = fiveStages.replacing("use: console", with: "use: consol")
         #expect(text != fiveStages)

@@ -137,7 +137,7 @@ struct LogExportTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("new")).isEmpty)
     }
 
-    /// The next import works wherever the file was cut off, and also after an import was killed.
+    /// The failed imports: of files that were cut off, each at a different place, and an import that was killed.
     @Test func `a failed import does not prevent the next one`() throws {
         let folder = try Folder()
         var random = Seeded(11)

@@ -6,7 +6,7 @@ import Testing
 @testable import BelfryTool
 
 struct StageProgramsTests {
-    @Test func `belfry starts stages with its own program, not with another one beside it`() throws {
+    @Test func `belfry starts stages with its own program, even if a belfry-match is beside it`() throws {
         let folder = try TemporaryFolder()
         let other = try folder.file("belfry-match", "")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: other)

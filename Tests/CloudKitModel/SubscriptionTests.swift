@@ -35,7 +35,7 @@ struct SubscriptionTests {
         (#""subscriptionType":"zone","zoneWide":true"#, .database),
         (#""subscriptionType":"database""#, .database),
     ])
-    func `the form is the type, but a zone subscription for all zones has the database form`(
+    func `a subscription has the form of its type, but a zone subscription for all zones has the form database`(
         members: String, form: Subscription.Form
     ) throws {
         let refusal = try error(in: #"{"subscriptionID":"s",\#(members)}"#) { json throws(ModelError) in

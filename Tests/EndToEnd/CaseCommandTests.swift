@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CaseCommandTests {
-    @Test func `an exported case contains no personal names or tokens, and leads to the push again`() async throws {
+    @Test func `an exported case contains no personal names or tokens, and a run of it makes one push`() async throws {
         let notes = try Notes()
         let input =
             Notes.phone() + (1...9).map { (number: Int) in Notes.change("groceries\(number)", second: number) }.joined()

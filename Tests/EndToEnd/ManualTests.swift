@@ -145,8 +145,8 @@ extension ManualPage.Command {
     }
 
     private static func matches(_ lines: [String], _ expected: [String]) -> Bool {
-        // The patterns so far can match this many of the first lines. The set may have several counts, because `…`
-        // matches any number of lines.
+        // For each count in this set, the patterns so far can match the first `count` lines. The set may have several
+        // counts, because `…` matches any number of lines.
         var reached = Set([0])
         for pattern in expected {
             if pattern == "…" {

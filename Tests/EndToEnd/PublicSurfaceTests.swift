@@ -55,7 +55,7 @@ import Testing
     }
 
     /// The names that the protocols of a file require. A requirement has a doc comment, so its default implementation
-    /// in the same file needs no other.
+    /// in the same file needs none.
     private static func requirements(in text: String) -> Set<Substring> {
         let bodies = text.matches(of: /public protocol (?s:.*?)\n}/)
         return Set(bodies.flatMap { $0.output.matches(of: /(?:func|var) (\w+)/).map(\.1) })

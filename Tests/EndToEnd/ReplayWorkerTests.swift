@@ -5,7 +5,7 @@ import Testing
 /// Replays in which a stage is run by another program.
 @Suite(.timeLimit(.minutes(5)))
 struct ReplayWorkerTests {
-    /// Two subscriptions to every note, and many notes.
+    /// Logs of nineteen notes and two subscriptions. Each subscription watches all notes.
     private static func logs(_ notes: Notes) async throws -> String {
         let input =
             Notes.phone() + Notes.phone().replacing("feed", with: "more")

@@ -48,7 +48,7 @@ struct StateCommandTests {
         }
     }
 
-    @Test func `the state after the last event does not include later deadlines`() async throws {
+    @Test func `the state after the last event does not include what happens at later deadlines`() async throws {
         let notes = try await Notes.recorded()
         #expect(try await Self.state(notes, "pending", at: "7").output.contains(#""sequence":7}]"#))
         #expect(try await Self.state(notes, "badges", at: "7").output.isEmpty)

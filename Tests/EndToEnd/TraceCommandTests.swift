@@ -36,7 +36,7 @@ struct TraceCommandTests {
         #expect(listed.errors == "trace one of them, such as changes:5\n")
     }
 
-    @Test func `trace exits with 1 for an unknown ID, with 64 for an empty ID, with 66 for a missing place`()
+    @Test func `trace exits with 1 for an unknown ID, with 64 for an empty ID, with 66 for a missing folder`()
         async throws
     {
         let notes = try Notes()

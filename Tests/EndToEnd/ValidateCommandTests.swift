@@ -21,7 +21,7 @@ struct ValidateCommandTests {
     }
 
     @Test(arguments: ["kind: match", "use: match", "type: match", "stge: match", "comand: [cat]"])
-    func `a wrong key in place of stage or command is reported as an unknown key, not as an unknown kind of stage`(
+    func `a wrong key in place of 'stage' or 'command' is reported as an unknown key, not as an unknown kind of stage`(
         line: String
     ) async throws {
         let notes = try Notes()

@@ -20,7 +20,7 @@ struct WhatIfCommandTests {
         return try notes.write("\n\(lines[1])\n", to: "subscriptions.ndjson")
     }
 
-    @Test func `the effect of another setting is reported in pushes`() async throws {
+    @Test func `the effect of another setting is reported as the numbers of pushes that differ`() async throws {
         let notes = try await Notes.recorded()
         let text = try await Self.whatIf(notes, "--set", "coalesce.window=0s", onTerminal: true)
         #expect(text.status == 1, "\(text)")
@@ -55,7 +55,7 @@ struct WhatIfCommandTests {
         }
     }
 
-    @Test func `other subscriptions change payloads`() async throws {
+    @Test func `whatif --with a changed subscription reports the payloads that differ`() async throws {
         let notes = try await Notes.recorded()
         let other = try Self.otherSubscription(notes)
         let text = try await Self.whatIf(notes, "--with", other, onTerminal: true)
@@ -127,7 +127,7 @@ struct WhatIfCommandTests {
         ("pager.window=1s", "there is no stage pager"),
         ("window=1s", "--set takes STAGE.KEY=VALUE"),
     ])
-    func `a change that --set cannot make is refused`(_ setting: String, _ reason: String) async throws {
+    func `an argument that --set cannot use is refused`(_ setting: String, _ reason: String) async throws {
         let notes = try await Notes.recorded()
         let refused = try await Self.whatIf(notes, "--set", setting)
         #expect(refused.status == 64 && refused.output.isEmpty, "\(refused)")

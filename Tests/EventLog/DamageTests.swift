@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a last segment torn at any byte of its first write is written again`() throws {
+    @Test func `after a crash at any byte of a segment's first write, the segment can be written again`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 200)
         for number in 1...2 { try writer.append([event(number, padding: 100)], cursor: Cursor(["a": UInt64(number)])) }
@@ -138,7 +138,7 @@ import Testing
         #expect(try EventLogs.verify(directory: scratch.log).problems.count == 1)
     }
 
-    @Test func `a verification of the end finds missing segments, and damage in the last segment only`() throws {
+    @Test func `a verification of only the end finds missing segments, but damage only in the last segment`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 1_000)
         for number in 1...20 { try writer.append([event(number, padding: 100)]) }

@@ -76,7 +76,8 @@ import Testing
     }
 }
 
-/// Writes a part while there is room, like a file system that fills up during a call.
+/// Writes at most `room` bytes of the first part that is not empty, like a file system that fills up during a call.
+/// Without room, fails with `code`.
 private func shortWrite(
     _ descriptor: CInt, _ parts: UnsafePointer<iovec>, _ count: CInt, _ offset: off_t, room: borrowing Mutex<Int>,
     code: CInt

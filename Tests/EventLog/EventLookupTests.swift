@@ -81,7 +81,7 @@ struct EventLookupTests {
         try log.writer.close()
     }
 
-    @Test func `lookups of events that the log's writer noted read at most four kilobytes each`() throws {
+    @Test func `a lookup that notes each appended batch reads less than four kilobytes per event on average`() throws {
         let log = try Log(segmentBytesMax: 64 << 20)
         let lookup = EventLookup(directory: log.directory)
         log.writer.onAppend { lookup.note($0) }
@@ -92,7 +92,7 @@ struct EventLookupTests {
     }
 
     @Test(arguments: [(first: 100, later: 100), (first: 2_000, later: 20), (first: 20, later: 2_000)])
-    func `the first lookup in a segment reads less than a quarter of it`(length: (first: Int, later: Int)) throws {
+    func `a segment's first lookup reads less than a quarter of the segment`(length: (first: Int, later: Int)) throws {
         let segmentBytes = 4 << 20
         let log = try Log(segmentBytesMax: segmentBytes)
         while log.writer.segmentFirst == 1 {

@@ -5,7 +5,8 @@ import Testing
 
 @testable import EventLog
 
-/// A writer makes system calls that change the disk. Each of these calls fails once, with each kind of fault.
+/// A writer makes system calls that change the disk. In each run, one of these calls has one kind of fault. The runs
+/// cover all calls and all kinds of faults.
 @Suite struct FaultTests {
     enum Fault: CaseIterable, Sendable { case io, full, interrupted, short }
 

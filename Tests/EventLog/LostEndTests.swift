@@ -37,8 +37,8 @@ import Time
         if witness == "index" { try addIndex(scratch) } else { try addSnapshot(scratch, at: 10) }
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
         let last = try #require(try scratch.facts().last)
-        // An empty segment, or a segment that ends inside the batch after its opening. Without the snapshot or index,
-        // the log would look sound, or its last batch torn.
+        // Empties the last segment, or cuts it inside its first batch. Without the snapshot or index, a log with an
+        // empty last segment would look sound, and a log with a cut last segment would look torn.
         try write(Array(try bytes(of: last.path).prefix(bytesKept)), to: last.path)
         let report = try EventLogs.verify(directory: scratch.log)
         let problem = try #require(report.problems.first)
@@ -57,8 +57,8 @@ import Time
         let scratch = Scratch()
         try writeLog(in: scratch)
         let scheme = KeyScheme(name: "test", version: 1, makeExtractor: { { _, _ in } })
-        // The last segment's index file has only its header, because a block of the last segment is written when it has
-        // 100 events.
+        // The last segment's index file has a header but no blocks, because a block of the last segment is written only
+        // when the block has 100 events.
         try LogIndex(directory: scratch.log, scheme: scheme, limits: BlockLimits(events: 100)).update()
         let last = try #require(try scratch.facts().last)
         try FileManager.default.removeItem(atPath: last.path)

@@ -59,7 +59,7 @@ import Testing
 
     /// Moves the last batch's header over the edge between two pages, and loses the batch's bytes before or after the
     /// edge.
-    @Test func `a header on two pages is torn if either page is missing`() throws {
+    @Test func `a last batch whose header is on two pages is torn if one of the pages is missing`() throws {
         for bytesBeforeEdge in 0...70 {
             let scratch = Scratch()
             // The bytes before the last batch without padding: the opening, then two headers, cursors and lines.

@@ -3,7 +3,8 @@ import Time
 
 @testable import EventLog
 
-/// `verify` compares a log's cursor with its upstream log, and its name with its folder. It also runs the given checks.
+/// `verify` compares the cursor of a log with the upstream log, and the name in the log's manifest with the name of the
+/// log's folder. Then it runs the checks that its caller passes.
 @Suite struct UpstreamCheckTests {
     private let identity = LogIdentity(seed: "test", name: "changes")
 
@@ -88,7 +89,7 @@ import Time
         func check(_ log: VerifiedLog) -> [VerifyReport.Problem] { body(log) }
     }
 
-    @Test func `the given checks run for a sound log, and problems of a cache are only notes`() throws {
+    @Test func `the caller's checks run for a sound log, and a check of a cache finds notes, not problems`() throws {
         let scratch = Scratch()
         try writeMatches(in: scratch, cursors: [1, 7], upstream: identity)
         let problem = VerifyReport.Problem(file: "index", offset: 3, sequence: 1, reason: "stale")

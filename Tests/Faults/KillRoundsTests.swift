@@ -28,7 +28,8 @@ import ZeroMQ
         #expect(kills.values.reduce(0, +) == 20)
     }
 
-    /// Each push arrives with a single apns-id. After a kill, no more pushes are repeated than could be in flight.
+    /// Each push arrives with a single apns-id. After a kill, deliver repeats at most as many pushes as could be in
+    /// flight.
     @Test func `kills lose no push in flight to APNs`() async throws {
         let rounds = Tier.value(10, full: 200)
         let folder = try Folder()
@@ -86,7 +87,8 @@ import ZeroMQ
 }
 
 extension DisturbedRun {
-    /// After this many kills, the supervisor is killed too, because its pauses before a restart grow.
+    /// Each time this many stages were killed, the supervisor is killed too: its pauses before restarts have grown, and
+    /// a new supervisor begins with short pauses.
     private static var killsPerSupervisor: Int { 12 }
 
     /// Sends everything, and meanwhile kills one process after the other.

@@ -138,7 +138,7 @@ struct BadPlugins {
         #expect(letters.allSatisfy { $0.hasPrefix(start) && $0.contains(reason) })
     }
 
-    @Test func `belfry run reports an invalid event of a plugin as the program's mistake`() async throws {
+    @Test func `belfry run reports an invalid event of a plugin as a mistake of the plugin's program`() async throws {
         try writePipeline("spoils")
         let input = folder.file("commands.ndjson")
         let (status, said) = try await SocketThread.run(name: "faults") {

@@ -114,7 +114,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a change that needs a restart is refused, the error names its key, and stages continue`() async throws {
+    @Test func `an edit that needs a restart is refused, the error names the key, and stages continue`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.edit(

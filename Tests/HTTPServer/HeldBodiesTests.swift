@@ -48,7 +48,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a body that does not fit is refused by its length, but a length takes no room`() async throws {
+    @Test func `a body is refused unread if its length does not fit, but a length alone takes no room`() async throws {
         let rig = try await ServerRig { Self.restrict(&$0, heldBodyBytesMax: 120) }
         var announcing = try (0..<3).map { _ in try rig.connect() }
         for client in announcing {
@@ -65,7 +65,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `one client may hold a quarter of the bytes, and other clients keep the rest`() async throws {
+    @Test func `one client's bodies get at most a quarter of the room, and other clients get the rest`() async throws {
         let rig = try await ServerRig {
             Self.restrict(&$0, heldBodyBytesMax: 400)
             $0.limits.limitsEachClient = true
@@ -139,7 +139,9 @@ import Testing
         return await client.rest()
     }
 
-    /// Sends such requests until an answer has the status.
+    /// Calls ``send(to:_:from:isChunked:)`` again and again until an answer has the status `status`.
+    ///
+    /// - Returns: This answer.
     @discardableResult
     private func sendBodies(
         to rig: ServerRig, _ path: String = "/", until status: Int, from source: String? = nil, isChunked: Bool = false

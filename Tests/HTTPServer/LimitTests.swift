@@ -45,7 +45,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a refusal is the only answer to a request that ends inside its body`() async throws {
+    @Test func `a too long request that ends inside its body gets one refusal and no other answer`() async throws {
         let rig = try await ServerRig {
             $0.limits.bodyBytesMax = 100
             $0.refuse = { refusal, _ in WebResponse(status: refusal.status, body: ServerRig.big) }

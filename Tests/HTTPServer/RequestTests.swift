@@ -32,7 +32,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a request whose body does not matter is answered by its head`() async throws {
+    @Test func `a request whose body is not needed is answered as soon as its head has come`() async throws {
         let rig = try await ServerRig {
             $0.needsBody = { $0.path == "/a" && $0.query == "b" && $0.header("x-key") == ["1"] }
         }

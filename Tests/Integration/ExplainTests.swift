@@ -308,7 +308,7 @@ import Testing
         #expect(!answer.isPushed)
     }
 
-    @Test func `an explanation does not claim that the changes that retention removed never happened`() async throws {
+    @Test func `an explanation says that a missing event may be among the changes removed by retention`() async throws {
         let commands = [
             Self.register("mac"), Self.save("feed"), Self.register("pad", of: "_b"), Self.note("n1"),
             Self.save("late", of: "_b"), Self.note("n2"),

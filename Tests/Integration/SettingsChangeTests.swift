@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 64 << 10])
-    func `logs made under several settings replay without differences under other settings and after import`(
+    func `replays of logs with several settings find no difference, even with another pipeline file or after import`(
         snapshotBytes: Int?
     ) async throws {
         let seed = Seeded.ofThisRun

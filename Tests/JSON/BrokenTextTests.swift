@@ -61,9 +61,9 @@ struct BrokenTextTests {
         }
     }
 
-    /// Whether Foundation accepts the text as UTF-8, without a comma before a closing bracket. Foundation differs from
-    /// Belfry in three ways: it accepts such commas, it accepts UTF-16, and it refuses numbers beyond a double, which
-    /// are valid JSON. Because of these numbers, the tests also require `everyNumberIsFinite`.
+    /// Whether the text is UTF-8, has no comma before a closing bracket, and is accepted by Foundation. Foundation
+    /// differs from Belfry in three ways: it accepts these commas, it accepts UTF-16, and it refuses numbers that are
+    /// too large for a double, which are valid JSON. So the tests also require `everyNumberIsFinite`.
     private func foundationAccepts(_ bytes: [UInt8]) -> Bool {
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
         let withoutStrings = text.replacing(#/"(?:[^"\\]|\\.)*"/#, with: "0")

@@ -46,7 +46,7 @@ struct FieldTests {
         #expect(try refusal("apns-push-type", type) == .bad("InvalidPushType"))
     }
 
-    @Test mutating func `a missing push type gives a warning, or with a quirk is rejected`() throws {
+    @Test mutating func `a missing push type gives a warning, or is rejected if a quirk says so`() throws {
         #expect(
             try fixture.warnings { $0.set("apns-push-type", nil) } == ["no apns-push-type: may be delayed or dropped"])
         fixture.check.quirks.missingPushType = .refuse

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LocalAPNs
 
-/// A correct request, and the rules and the state of a server that accepts it. Tests change parts of both.
+/// A correct request, and the rules and the state of a server that accepts the request. Tests change the request, the
+/// rules or the state.
 struct Fixture {
     /// 2026-01-01, in milliseconds.
     static let start: Int64 = 1_767_225_600_000

@@ -131,7 +131,7 @@ struct IdentityTests {
         #expect(try (refusal(token: try fixture.token()) == nil) == (scope == .connection))
     }
 
-    @Test mutating func `an unknown certificate ends the connection, or with a quirk is answered 403`() throws {
+    @Test mutating func `an unknown certificate ends the connection, or is answered 403 if a quirk says so`() throws {
         fixture.connection = ConnectionState(
             certificate: ClientCertificate(topics: [Fixture.bundle], isKnown: false))
         #expect(try fixture.refusal() == .goAway(reason: "BadCertificate"))

@@ -19,7 +19,7 @@ struct TopicTests {
         #expect(try refusal(nil) == .bad("MissingTopic"))
     }
 
-    @Test mutating func `a request needs no topic if the client's certificate has only one`() throws {
+    @Test mutating func `a request needs no topic if the client's certificate has only one topic`() throws {
         fixture.connection = ConnectionState(certificate: ClientCertificate(topics: [Fixture.bundle]))
         #expect(try refusal(nil) == nil)
         fixture.connection = ConnectionState(

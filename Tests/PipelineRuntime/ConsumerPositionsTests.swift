@@ -64,7 +64,7 @@ import Testing
         #expect(throws: AtomicTextFileError.self) { try ConsumerPositions(logDirectory: folder.path) }
     }
 
-    @Test func `a file with a changed position is refused, and a file of an earlier build is accepted`() throws {
+    @Test func `a file that was changed by hand is refused, and a file of an earlier build is accepted`() throws {
         let folder = try Folder()
         // An earlier build wrote no checksum.
         try folder.write(#"[{"name":"match","first":70}]"# + "\n", to: "consumers.json")

@@ -41,7 +41,7 @@ import ZeroMQ
         return gate
     }
 
-    @Test func `lines of another producer under a name are refused and not recorded, even after a restart`()
+    @Test func `a producer's lines under another producer's name are refused and not recorded, even after a restart`()
         async throws
     {
         let folder = try Folder()

@@ -110,7 +110,7 @@ import ZeroMQ
         try await gate.stop()
     }
 
-    @Test func `a message of three hundred frames is refused with their number`() async throws {
+    @Test func `a message of three hundred frames is refused, and the error has the number of frames`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try await gate(folder, context)

@@ -9,7 +9,7 @@ import ZeroMQ
     @Test func `a plugin's outputs wait for room and are appended once`() async throws {
         let folder = try Folder()
         let context = try HostContext()
-        // The program does nothing: the test sends its messages.
+        // The plugin's program does nothing. The test sends the messages in its place.
         let file = try PipelineFile.gateAndRelay(in: folder, relay: "{from: gate, command: [/bin/sleep, \"600\"]}")
         let disk = FillableDisk()
         let relay = try RunningHost("relay", of: file, context, calls: disk.calls)

@@ -34,7 +34,7 @@ import Testing
         #expect(!positions.hasChanged)
     }
 
-    @Test func `a name from an earlier version continues at its position and belongs to its next user`() {
+    @Test func `a name from an earlier version continues at its position and belongs to its next producer`() {
         var log = Cursor(["send host 7": 2, "a": 7])
         var positions = ProducerPositions(log)
         #expect(positions["a"] == .init(owner: nil, through: 7))

@@ -22,8 +22,9 @@ struct RecordedPastTests {
         for _ in 0..<500 {
             let history = StageHistory(&draw)
             #expect(history.repeatedEventByEvent(feedsParts: true) == history.inputs, "\(history.headers)")
-            // Without `feedsParts`, an event whose outputs fill several batches is fed at the last of them, after the
-            // answers of the others. So this comparison leaves out all answers.
+            // Without `feedsParts`, an event whose outputs fill several batches is fed only when the last of these
+            // batches is reached, after the answers that the earlier batches record. So this comparison leaves out all
+            // answers.
             let withoutAnswers = history.inputs.filter { !$0.isAnswers }
             #expect(history.repeatedEventByEvent(feedsParts: false).filter { !$0.isAnswers } == withoutAnswers)
         }
@@ -54,7 +55,7 @@ private enum StageInput: Equatable {
 private struct StageHistory {
     private(set) var inputs: [StageInput] = []
     private(set) var headers: [BatchHeader] = []
-    /// The step of the last batches, if the stage died in the middle of a wake.
+    /// The wake that wrote the last batches, if the stage died before this wake ended.
     private(set) var tornWake: UnfinishedStep?
     private var now = Instant.epoch
     private var fed: UInt64 = 0
@@ -123,7 +124,7 @@ private struct StageHistory {
         return repetition.inputs
     }
 
-    /// The inputs of a rebuild by a host, whose upstream sends one event after the other.
+    /// The inputs that a host repeats when it rebuilds its stage. The upstream sends the events one by one.
     func repeatedEventByEvent(feedsParts: Bool) -> [StageInput] {
         var (past, repetition) = (past(feedsParts: feedsParts), Repetition())
         for sequence in 1..<fed + 1 {

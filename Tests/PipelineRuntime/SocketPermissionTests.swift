@@ -5,7 +5,7 @@ import Testing
 import ZeroMQ
 
 @Suite struct SocketPermissionTests {
-    @Test func `a socket file without permission is an error at once, and a missing one is waited for`() throws {
+    @Test func `connecting fails at once without permission to the socket file, but waits for a missing file`() throws {
         let folder = try Folder()
         let path = try folder.write("", to: "ingest.door")
         try #require(chmod(folder.path, 0o700) == 0)

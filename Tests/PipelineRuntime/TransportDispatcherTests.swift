@@ -59,8 +59,7 @@ import Testing
         #expect(route.sent.last == "3 slow")
     }
 
-    @Test func `a transport can require that a device with a deferred push gets no other push before the last answer`()
-    {
+    @Test func `a transport can hold back a device's other pushes until a deferred push has its last answer`() {
         let route = RecordedRoute(room: 4, perDevice: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "slow"), push(2, "slow"), push(3, "a")])
@@ -112,7 +111,7 @@ import Testing
         #expect(route.sent == ["1 a", "2 b"])
     }
 
-    @Test func `an app whose pushes get no answers has little room while other apps wait, and an equal share later`() {
+    @Test func `an app without answers has room for one push while another app waits, and an equal share later`() {
         let route = RecordedRoute(room: 10)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append(
@@ -250,7 +249,7 @@ import Testing
         #expect(dispatcher.takeAnswers().map(\.reason) == ["the pipeline has no transport gone"])
     }
 
-    @Test func `the stage takes no input while too many pushes wait, and pushes of several apps have a higher limit`() {
+    @Test func `the stage takes no input while too many pushes wait, and the limit for several apps is higher`() {
         let dispatcher = TransportDispatcher(routes: ["apns": RecordedRoute(room: 1).route])
         dispatcher.append((1...4_097).map { push($0, "a", app: "one") })
         #expect(!dispatcher.hasRoom)

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["Link/LinkFrame.swift", "Door/Admission.swift", "Host/Health/HostHealth.swift"])
-    func `the wire protocol pages name the members, and show the frames, that a source file has as literals`(
+    func `the wire protocol pages name each member, and show each type of frame, that a source file writes`(
         file: String
     ) throws {
         let text = try String(contentsOf: Self.runtime.appending(path: file), encoding: .utf8)

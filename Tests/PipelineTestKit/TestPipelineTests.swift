@@ -100,7 +100,7 @@ import Time
     }
 }
 
-/// Its wakes do not end after its first event.
+/// After its first event, this stage asks to be woken again and again.
 private struct Endless: Stage {
     static let kind = "endless"
     private(set) var deadline: Instant?

@@ -18,7 +18,7 @@ struct BytesTests {
             ("NOT a IN {bytes('AQID'), 'x'}", "STRING", true), ("NOT a IN {bytes('AQID'), 'x'}", "BYTES", false),
             ("a != nil", "BYTES", true), ("a != nil", "STRING", true),
         ] as [(String, String?, Bool)])
-    func `no comparison of a string with bytes holds, unless the field has no type`(
+    func `a comparison of a string with bytes can hold only if the field has no type`(
         _ text: String, _ type: String?, _ holds: Bool
     ) throws {
         let named = type.map { #","type":"\#($0)""# } ?? ""

@@ -60,7 +60,7 @@ struct HostileTextTests {
         try #require(lines[1].contains("^") && caret <= lines[0].unicodeScalars.count, "\(text)\n\(lines)")
     }
 
-    /// Whether this is the offset of a character or of the end.
+    /// Whether a character of the text begins at the offset, or the text ends there.
     private static func isInside(_ offset: Int?, _ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard let offset, (0...bytes.count).contains(offset) else { return false }

@@ -21,7 +21,7 @@ struct ManyValuesTests {
             }
         }
 
-        /// The outcome of a comparison with all values, made from the outcomes with a part of the values each.
+        /// The outcome of the comparison with all values, computed from the outcomes of the parts.
         func expected(_ view: FieldView) -> Bool? {
             let outcomes = parts.map { $0.compare(view) }
             if whole.comparator == .listContainsAll { return outcomes.contains(nil) ? nil : !outcomes.contains(false) }
@@ -30,7 +30,7 @@ struct ManyValuesTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a comparison with many values has the same outcome as comparisons with few of them`(seed: UInt64) throws {
+    func `a comparison with many values has the outcome of several comparisons with few values`(seed: UInt64) throws {
         var random = RandomValues(seed)
         var outcomes: [Clause.Comparator: Set<Bool?>] = [:]
         for _ in 0..<3_000 {
@@ -50,7 +50,7 @@ struct ManyValuesTests {
 
     /// A field's type allows only some of the values.
     @Test(arguments: Seeded.seeds)
-    func `a field with a type is compared with the allowed ones of many values`(seed: UInt64) throws {
+    func `a field is compared with those of many values that its type allows`(seed: UInt64) throws {
         var random = RandomValues(seed)
         for _ in 0..<2_000 {
             let comparator = random.random.one(of: Self.comparators)
@@ -88,7 +88,7 @@ struct ManyValuesTests {
     }
 
     @Test(arguments: ["LIST_CONTAINS_ANY", "LIST_CONTAINS_ALL"])
-    func `fifty times as many values take only a few times as long`(comparator: String) throws {
+    func `a comparison with fifty times as many values takes only a few times as long`(comparator: String) throws {
         let list = "[\((0..<5_000).map(String.init).joined(separator: ","))]"
         func time(values count: Int) throws -> Duration {
             let sought = (0..<count).map { "\(1_000_000 + $0)" }.joined(separator: ",")
@@ -104,7 +104,7 @@ struct ManyValuesTests {
         #expect(try time(values: 1_000) < time(values: 20) * 15)
     }
 
-    @Test func `an evaluation ends with the error that its check throws`() throws {
+    @Test func `an evaluation ends with the error that the caller's check throws`() throws {
         struct Stop: Error {}
         let predicate = try PredicateReader(.extended).predicate("a == 1 AND (b == 1 OR c == 1)")
         try withJSON(#"{"a":{"value":1},"c":{"value":1}}"#) { fields in
@@ -124,7 +124,8 @@ struct ManyValuesTests {
     }
 }
 
-/// Draws lists of values, most of them of few kinds, and fields that are often equal to one of the values.
+/// Draws lists of values, and fields that are often equal to one of the values. Most lists leave out some kinds of
+/// values.
 private struct RandomValues {
     var random: Seeded
 

@@ -192,7 +192,7 @@ struct TokenTests {
         #expect(error(token, zone, test.store) == nil)
         try test.writer.forget(before: 4)
         #expect(error(token, zone, test.store) == .tokenExpired(.tooOld))
-        // A read that began without a token needs no deletions from before its beginning.
+        // This client began without a token after the deletion, so it never got the deleted record.
         #expect(error(page.token, zone, test.store) == nil)
         let last = try test.store.changeToken(of: zone, in: .alice)
         try test.apply([Line.deleteZone("Z")])

@@ -104,7 +104,7 @@ struct FileTests {
         #expect(errors > 5)
     }
 
-    @Test func `an error of a copy names the store that cannot be read, or the target that cannot be written`() throws {
+    @Test func `a failed copy names the store that cannot be read, or the target that cannot be written`() throws {
         let target = folder.file("copy.sqlite")
         #expect(try failedCopy(to: target) == "unusable \(path)")
         try folder.write(String(repeating: "no database ", count: 500), to: "records.sqlite")

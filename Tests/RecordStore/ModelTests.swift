@@ -139,7 +139,7 @@ struct RebuildTests {
         return batches
     }
 
-    /// Both stores apply the same batches, because a batch has one time for all of its events.
+    /// Records have the time of their batch. So both stores must apply the same batches.
     @Test(arguments: Seeded.seeds)
     func `a rebuilt store equals a store that followed the log with maintenance and repeated batches`(
         seed: UInt64

@@ -238,7 +238,7 @@ struct OrderKeyTests {
         #expect(try key(#"{"value":3.0}"#) == key(#"{"value":3}"#))
     }
 
-    @Test func `values of several types come in the order of their kinds`() throws {
+    @Test func `values are ordered by type: none, number, string, bytes, reference, others`() throws {
         let ascending = [
             #"{}"#, #"{"value":7}"#, #"{"value":""}"#, #"{"value":"a"}"#, #"{"value":"QQ==","type":"BYTES"}"#,
             #"{"value":{"recordName":"a"}}"#, #"{"value":[1]}"#,

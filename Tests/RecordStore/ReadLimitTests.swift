@@ -6,7 +6,8 @@ import Testing
 
 /// Reads that are cancelled, or that take too long.
 struct ReadLimitTests {
-    /// Stops a read when the store asks for the `number`th time whether the read may go on, beginning with 1.
+    /// The store asks from time to time whether a read may go on. This limit stops the read at the question with this
+    /// number. The first question has number 1.
     private final class StoppingLimit: Sendable {
         let questions = Mutex(0)
         private let (number, reason): (Int, ReadStop)
@@ -75,7 +76,8 @@ struct ReadLimitTests {
         }
         try test.finish(rowsMax: 100)
         #expect(try test.store.indexes().map(\.field) == ["g"])
-        // With the index there is little to do, but a query that still takes too long is refused for good.
+        // With the index, the query has little to do. If it takes too long even so, the error says that no index is
+        // missing.
         #expect(try Self.run(query, test, within: StoppingLimit(at: 2, .tookTooLong).limit).records.isEmpty)
         #expect(throws: RecordReadError.tookTooLong(lacksIndex: false)) {
             try Self.run(query, test, within: StoppingLimit(at: 1, .tookTooLong).limit)

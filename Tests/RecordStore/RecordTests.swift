@@ -165,7 +165,7 @@ struct RecordLinkTests {
         #expect(try test.store.recordsWithBrokenReferences().isEmpty)
     }
 
-    @Test func `references count in fields with a type of references and in fields without a type`() throws {
+    @Test func `a DELETE_SELF reference makes its record dependent, except in a field of a type like ASSETID`() throws {
         let test = try TestStore()
         let reference = #"{"recordName":"t","action":"DELETE_SELF"}"#
         let fields = [

@@ -15,8 +15,8 @@ package final class RewrittenLogs {
     /// Rewrites a log. Of the files beside the log, only `upstream.json` and `settings.ndjson` remain.
     ///
     /// - Parameters:
-    ///   - segmentBytes: The size up to which a segment takes further batches; nil for the usual size. The first batch
-    ///     with events may be larger.
+    ///   - segmentBytes: The size up to which a segment takes further batches; nil for the usual size. A segment's
+    ///     first batch with events may exceed this size.
     ///   - change: Gets each event with its sequence, and returns the events that replace it.
     package func rewrite(
         _ log: String, segmentBytes: Int? = nil, _ change: (UInt64, String) -> [String] = { [$1] }

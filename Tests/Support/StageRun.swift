@@ -21,8 +21,8 @@ package struct StageRun<S: Stage> {
     private var written = 0
     private let answer: (Delivery) -> TransportAnswer
 
-    /// - Parameter past: Gets the stage's events, except the events of ``finish(wakesMax:)``. Runs that share it must
-    ///   write the same events.
+    /// - Parameter past: Gets the stage's events, except the events of ``finish(wakesMax:)``. Runs that share a `past`
+    ///   must write the same events.
     package init(
         _ stage: S, past: PastInMemory? = nil,
         answer: @escaping (Delivery) -> TransportAnswer = { TransportAnswer($0.id, .accepted) }

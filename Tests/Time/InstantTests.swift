@@ -54,7 +54,7 @@ import Time
         }
     }
 
-    @Test func `the text of each day is later than the text of the day before, and is read back`() {
+    @Test func `the text of each day sorts after the text of the day before, and is read back`() {
         var previous = ""
         for day in 0..<80_000 as Range<Int64> {
             let text = Instant(microseconds: day * 86_400_000_000).rfc3339

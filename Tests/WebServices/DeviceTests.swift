@@ -21,7 +21,7 @@ struct DeviceTests {
             }
             for number in 0..<10 { try await register("phone\(number)") }
             for number in 0..<90 { try await create("page\(number)") }
-            // A device that exists makes no other device surplus.
+            // The device exists already, so no other device is unregistered.
             try await create("page89")
             try await register("phone10")
             try await create("page90")
@@ -55,7 +55,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `the error for a device's name that is too long names the client's member`() async throws {
+    @Test func `if a device's name is too long, the error names the member of the client's request`() async throws {
         try await GatewayRig.with { rig in
             let long = String(repeating: "a", count: 300)
             let inBody = try await rig.post(

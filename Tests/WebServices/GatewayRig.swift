@@ -69,7 +69,7 @@ final class GatewayRig: Sendable {
     ///   - settings: Further settings of the gateway, each after a comma.
     ///   - courier: The settings of the transport `courier`. With the default, ``pushes`` collects all pushes. With
     ///     other settings, the transports send the pushes, and ``pushes`` stays empty.
-    ///   - clock: Limits how long reads take; nil for the system's clock.
+    ///   - clock: The clock for the time limit of reads; nil for the system's clock.
     static func with(
         _ settings: String = "", courier: String = console, clock: ReadClock? = nil,
         _ body: (GatewayRig) async throws -> Void

@@ -68,7 +68,7 @@ struct GatewayTests {
             func counts(_ zones: [[String: Any]]) -> [Int] { zones.map { ($0["records"] as? [Any])?.count ?? -1 } }
 
             #expect(counts(try await changes(3, limit: 2)) == [1, 1, 0])
-            // 16 MiB of fields are 18.6 times the record.
+            // With the 19th copy of the record, the fields of the answer exceed 16 MiB.
             let zones = try await changes(21, limit: 200)
             #expect(counts(zones) == Array(repeating: 1, count: 19) + [0, 0])
             #expect(zones.map { $0["moreComing"] as? Bool } == counts(zones).map { $0 == 0 })

@@ -14,7 +14,7 @@ struct ReadBarrierTests {
         return task
     }
 
-    @Test func `a read passes when the store has all events that the log had after the read began`() async {
+    @Test func `a read passes when the store has the last event that ingest named after the read began`() async {
         let task = await beginRead()
         #expect(barrier.beginQuestion() == 1)
         barrier.handleAnswer(last: 5)

@@ -31,7 +31,7 @@ final class ReadClock: Sendable {
 
     func advance(by duration: Duration) { state.withLock { $0.time += duration } }
 
-    /// Makes the clock move on by this time whenever it is asked.
+    /// From now on, the clock moves on by `step` each time a read asks for the time.
     func advance(byEachQuestion step: Duration) { state.withLock { $0.step = step } }
 
     /// Holds the next read that asks for the time, until ``releaseRead()``.

@@ -113,7 +113,7 @@ struct ReadThreadsTests {
         #expect(queue.next()?.job == "a4")
     }
 
-    /// Each thread of a model takes jobs as the threads of the gateway do.
+    /// Simulates the threads of the gateway: a free thread takes the next job of the queue.
     @Test(arguments: Seeded.seeds)
     func `every read begins once, and no thread is idle while a read may begin`(seed: UInt64) {
         var random = Seeded(seed)

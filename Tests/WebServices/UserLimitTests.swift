@@ -153,7 +153,7 @@ struct UserLimitTests {
 
     // MARK: Errors
 
-    @Test func `the error for an ID that is too long names the client's member`() async throws {
+    @Test func `if an ID is too long, the error names the member of the client's request`() async throws {
         try await GatewayRig.with { rig in
             let long = String(repeating: "a", count: 300)
             for (type, subscription) in [

@@ -11,7 +11,7 @@ import Testing
         #expect(try CurveKeyPair(secretKey: CurveSecretKey(z85: pair.secretKey.z85)).publicKey == pair.publicKey)
     }
 
-    // Without the check, one public key in 82 would begin with a hyphen.
+    // One random public key in 82 begins with a hyphen. `generate` draws another key in this case.
     @Test func `a generated public key never begins with a hyphen`() throws {
         for _ in 0..<500 { #expect(try !CurveKeyPair.generate().publicKey.z85.hasPrefix("-")) }
     }

@@ -96,7 +96,7 @@ import Testing
         #expect(try socket.send([[1]], wait: false) == .full)
     }
 
-    @Test func `a send from a ROUTER to an unknown peer is unreachable`() throws {
+    @Test func `a send from a ROUTER to an unknown peer returns unreachable`() throws {
         let pair = try Pair(.tcp, .router, .dealer)
         #expect(try pair.bound.send([ascii("nobody"), [1]]) == .unreachable)
         _ = try pair.connected.send([[1]])

@@ -102,7 +102,7 @@ private let interruptions = Atomic(0)
         #expect(read(wake.fileDescriptor, &byte, byte.count) == 1)
     }
 
-    @Test func `no signal is lost between clearing it and reading the queue`() async throws {
+    @Test func `a signal that comes between clear and the reading of the queue wakes the thread again`() async throws {
         let wake = try WakeSignal()
         let total = 20_000
         let counter = Counter()

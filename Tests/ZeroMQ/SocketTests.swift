@@ -31,7 +31,7 @@ import Testing
         #expect(error.description.hasPrefix("ZeroMQ: bind \(endpoint): "))
     }
 
-    @Test func `an endpoint can be released once`() throws {
+    @Test func `an endpoint that is not in use can be neither unbound nor disconnected`() throws {
         let pair = try Pair(.tcp)
         let endpoint = pair.bound.lastEndpoint
         try pair.connected.disconnect(endpoint)

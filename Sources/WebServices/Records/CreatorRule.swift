@@ -5,13 +5,13 @@ import RecordStore
 /// Writes operations on records of the public database. There, only a record's creator may change the record, as in
 /// CloudKit's default security roles.
 ///
-/// Ingest does not know who created a record. So the gateway reads the record first. It sends a forced operation as one
-/// that ingest refuses if the record is written between the gateway's read and its own write. After such a refusal, the
-/// gateway reads the record again.
+/// Ingest does not know who created a record. So the gateway reads the record first. It sends a forced operation in a
+/// form that is not forced: ingest refuses this form if the record was written after the gateway's read. After such a
+/// refusal, the gateway reads the record again.
 extension WebService {
     typealias WriteResult = PendingWrites<AppliedRequest>.Result
 
-    /// Writes the operations of `modify`, of which each is a line of its own.
+    /// Writes the operations of `modify`, each in a line of its own.
     func writeAsCreator(
         _ modify: ModifyRequest, _ lineMaker: LineMaker, _ session: Session
     ) async throws(ServiceError) -> [WriteResult] {

@@ -92,7 +92,9 @@ extension CommonMembers {
         guard atomic ?? true, zones != [.defaultZone] else { return false }
         guard zones.count > 1 else { return true }
         guard atomic == nil else {
-            throw .bad("atomic: the operations are in \(zones.count) zones; send a request for each zone, or false")
+            throw .bad(
+                "atomic: the operations are in \(zones.count) zones; send a request for each zone, or set atomic to "
+                    + "false")
         }
         return false
     }

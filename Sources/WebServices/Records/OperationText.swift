@@ -4,7 +4,8 @@ import JSON
 
 /// An operation in the form that ingest reads: with the record's name, type, change tag, zone ID, parent and
 /// fields. The record's other members, such as `created` and `share`, are left out. Members of the zone ID that the
-/// model does not know are left out too, because each operation of the request would repeat them.
+/// model does not know are left out too: a request may have one zone ID for all its operations, and each operation gets
+/// a copy of it.
 struct OperationText: Sendable {
     let type: OperationType
     /// The change tag as JSON; nil if the client gave none.
@@ -35,8 +36,8 @@ struct OperationText: Sendable {
 
     private static let parentMember: StaticString = "parent"
 
-    /// The record's parent as JSON, with the members of a reference apart from its action; `null`, which removes the
-    /// parent, as it is; nil if the record has no such member.
+    /// The record's parent as JSON: a reference without its action, or `null`, which removes the parent. Nil if the
+    /// record has no member `parent`.
     private static func parent(of record: JSONValue) throws(ServiceError) -> String? {
         guard let parent = record[parentMember] else { return nil }
         guard !parent.isNull else { return "null" }
@@ -86,7 +87,7 @@ struct OperationText: Sendable {
 }
 
 extension OperationType {
-    /// The operation with the same effect that needs the record's change tag.
+    /// For a forced operation, the operation that has the same effect but needs the record's change tag.
     fileprivate var unforced: OperationType {
         switch self {
         case .forceUpdate: .update

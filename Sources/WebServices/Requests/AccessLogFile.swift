@@ -29,7 +29,7 @@ final class AccessLogFile: Sendable {
 
     static let pendingBytesMax = 1 << 20
 
-    /// - Parameter say: Writes a message for the operator when writing the file starts to fail.
+    /// - Parameter say: Gets a message for the operator at the first of several failed writes in a row.
     init(path: String, mode: DataMode, say: @escaping @Sendable (String) -> Void) {
         (self.path, self.mode, self.say) = (path, mode, say)
         schedule()

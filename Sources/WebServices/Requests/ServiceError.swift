@@ -10,7 +10,7 @@ struct ServiceError: Error, Hashable, Sendable {
     let reason: String
     /// The seconds after which the client may retry; nil if it should not retry.
     var retryAfter: Int?
-    /// Where a user signs in, with `AUTHENTICATION_REQUIRED`.
+    /// The URL at which a user signs in. Only an error with the code `AUTHENTICATION_REQUIRED` may have it.
     var redirectURL: String?
     /// The methods that the path allows, if the request has another method; otherwise empty. RFC 9110, section 15.5.6.
     var allowedMethods: [String] = []

@@ -7,8 +7,8 @@ extension WebService {
     /// maximum length fits.
     static let heldBodyBytesMax = 256 << 20
 
-    /// Whether the answer to a request depends on its body. A request without the ticket of an upload and without a key
-    /// of this gateway is refused, or gets the same answer for every body.
+    /// Whether the answer to a request depends on its body. For an upload, it does only with a valid ticket. For any
+    /// other request except a sign-in, it does only if the request names a key of this gateway, or in open mode.
     func needsBody(_ head: WebRequestHead) -> Bool {
         if head.path.hasPrefix(Self.assetPath) { return tickets.allowsUpload(to: head.path, at: .wall()) }
         // The answer to a sign-in names the first mistake in the body before it says that the API token is wrong.

@@ -23,7 +23,7 @@ struct ItemCount<ID: Hashable & Sendable> {
     private let max: Int
 
     /// - Parameters:
-    ///   - saved: The items before the request. It must say of each item of the request whether it is among them.
+    ///   - saved: The items before the request. Its `known` must have each of them that the request names.
     ///   - max: How many items a user may have.
     init(_ saved: SavedItems<ID>, max: Int) { (count, known, self.max) = (saved.count, saved.known, max) }
 

@@ -60,7 +60,7 @@ struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
     /// The number of writes that are at the door or wait for the store.
     var count: Int { open.count }
 
-    /// A write goes to the door as this line. The lines of successive calls are in order.
+    /// The write goes to the door as the line with this number. The numbers increase from call to call.
     mutating func sent(_ id: ID, asLine line: UInt64) {
         open.insert(id)
         atDoor[line] = Write(id: id)

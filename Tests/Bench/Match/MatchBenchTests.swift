@@ -14,7 +14,7 @@ struct MatchBenchTests {
     }
 
     @Test
-    func `a run finds the pairs that are in the file of pairs, and reports no zero count or negative number`() throws {
+    func `a run finds exactly the pairs in its file of pairs, and reports no zero count or negative number`() throws {
         let folder = try Folder()
         let bench = Self.bench()
         let result = try bench.run(in: folder.path)

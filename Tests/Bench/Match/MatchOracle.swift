@@ -2,7 +2,8 @@ import Foundation
 
 @testable import Bench
 
-/// Finds the pairs of a workload by testing every subscription against every change, without code of the match stage.
+/// Finds the pairs of a workload: each change with each subscription that watches it. Tests every subscription against
+/// every change, without code of the match stage.
 ///
 /// Supports only what workloads contain: two databases, and no system fields, text search or distances.
 struct MatchOracle {

@@ -165,7 +165,7 @@ import Testing
         #expect(hash.value == 0x2501_2369_0863_7E1C)
     }
 
-    @Test func `a filter rarely answers maybe for a missing key`() {
+    @Test func `a filter rarely answers "maybe" for a missing key`() {
         var random = Seeded(5)
         var set = KeySet()
         let keys = (0..<20_000).map { _ in random.next() }

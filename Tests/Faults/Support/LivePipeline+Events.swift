@@ -78,7 +78,7 @@ extension LivePipeline {
 
     /// Ends `belfry up`.
     ///
-    /// - Returns: The problems; empty if there were none.
+    /// - Returns: The unexpected exit status and all lines of `belfry up`; empty if the exit status is as expected.
     func stop(_ signal: Int32 = SIGTERM) throws -> [String] {
         up.signal(signal)
         let status = try up.waitUntilExit()

@@ -140,7 +140,7 @@ struct PseudonymTests {
         #expect(held > 40 && failed > 40)
     }
 
-    @Test func `in function calls, dates, type names and options are not replaced`() throws {
+    @Test func `strings in function calls that are dates, type names or options are not replaced`() throws {
         let text = "d > CAST('2026-01-01T00:00:00Z', 'NSDate') AND ALL tokenize('x', 'Cdl') IN self AND a == 'y'"
         let replaced = try RecordPredicate.replacingStrings(in: text) { $0 + $0 }
         #expect(replaced == text.replacing("'x'", with: "'xx'").replacing("'y'", with: "'yy'"))
@@ -155,7 +155,7 @@ struct PseudonymTests {
         #expect(replaced == text.replacing("'x'", with: "'xx'"))
     }
 
-    @Test func `each placeholder of a field name is found, but not in a string literal`() {
+    @Test func `each placeholder of a field name is found, except in string literals`() {
         #expect(RecordPredicate.namePlaceholders(in: "%@ == '%K' AND %K < %@ AND %K == 1") == [1, 3])
     }
 

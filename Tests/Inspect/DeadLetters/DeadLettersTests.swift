@@ -120,7 +120,7 @@ import Time
         #expect(try logs.find().verdicts == verdicts)
     }
 
-    @Test func `an older push that was accepted later does not replace a newer one`() throws {
+    @Test func `a newer push that failed is not obsolete if an older push is accepted after it`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         let (old, newer) = (logs.push(collapseID: "c"), logs.push(collapseID: "c"))
@@ -206,7 +206,7 @@ import Time
                 + #""redriveOf":{"log":"pushes","sequence":2},"push":\#(push)}"#)
     }
 
-    @Test func `a push that is too long for the door is sent without its unpruned payload, or not at all`() throws {
+    @Test func `a push too long for the door loses its unpruned payload, or is not sent if still too long`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         let push = DeadLetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
@@ -237,7 +237,7 @@ import Time
         }
     }
 
-    @Test func `letters beyond the maximum are left out and reported`() throws {
+    @Test func `a reader leaves out the letters beyond its maximum, and the result says so`() throws {
         let logs = try DeadLetterLogs.fourLetters()
         let recorded = try RecordedLogs(place: logs.path)
         var reader = DeadLetterReader(logs: recorded)
@@ -262,7 +262,7 @@ import Time
     }
 
     @Test(arguments: [([], "run the same command again"), ([Obsolescence.redriven], "select the others with filters")])
-    func `letters beyond the limit are sent with the same command, or with filters if redriven ones are included`(
+    func `after a redrive up to the limit, the advice is the same command, or filters if redriven ones are included`(
         included: [Obsolescence], advice: String
     ) throws {
         let logs = try DeadLetterLogs()
@@ -379,7 +379,7 @@ import Time
         #"{"type":"outcome","outcome":"failed","push":-1,"user":"_alice","device":"mac","causes":[1,{"sequence":"x"}]}"#,
         #"{"type":"outcome","outcome":"failed","push":999,"user":"_alice","device":"mac","status":"no"}"#,
     ])
-    func `an outcome with wrong members is listed too`(line: String) throws {
+    func `a failed outcome with wrong members is listed as a letter that cannot be redriven`(line: String) throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.push()

@@ -17,7 +17,7 @@ struct KnownNamesTests {
     }
 
     @Test(arguments: [(50, [1, 5, 46, 50], [6, 45]), (9, [1, 5, 6, 9], []), (5, [1, 5], []), (1, [1], [])])
-    func `only names near the beginning or end of a log are known, but for a given user also names in the middle`(
+    func `only names near a log's beginning or end are known, but a given user's devices are known from the middle too`(
         users: Int, known: [Int], unknown: [Int]
     ) throws {
         let folder = try Folder()

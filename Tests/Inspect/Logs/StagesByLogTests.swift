@@ -24,7 +24,7 @@ import Time
             """, file: "other.yaml", registry: registry)
     }
 
-    @Test func `a stage of another kind is found by the log that it writes`() throws {
+    @Test func `a stage whose kind is not built in is found by the log that it writes`() throws {
         let folder = try Folder()
         let file = try Self.file(folder)
         for log in ["changes", "matches", "plugin"] {

@@ -83,7 +83,7 @@ import Testing
         #expect(try logs.tree("5") == subscription)
     }
 
-    @Test func `the trace of every event contains the event and its causes, and no event lacks an expected effect`()
+    @Test func `the trace of every event contains the event and its causes, and no expected effect is missing`()
         async throws
     {
         let logs = try await TracedLogs.scenario("tour")

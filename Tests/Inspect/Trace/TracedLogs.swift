@@ -41,8 +41,8 @@ final class TracedLogs {
     ///
     /// - Parameters:
     ///   - from: The upstream log; nil for batches without a cursor.
-    ///   - cursors: The cursors of the first batches of this call. The cursor of a later batch is the number of its
-    ///     event in `events`, counted from 1.
+    ///   - cursors: The cursors of the first batches that this call writes. If `events` is longer than `cursors`, the
+    ///     cursor of each further batch is the number of its event in `events`, counted from 1.
     @discardableResult
     func write(
         _ log: String, _ events: [String], from: String? = nil, cursors: [UInt64] = [],

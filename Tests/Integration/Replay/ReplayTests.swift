@@ -110,7 +110,7 @@ import Time
         }
     }
 
-    @Test func `without recorded settings, a replay finds the difference that other settings make`() async throws {
+    @Test func `without recorded settings, a replay finds the difference that the file's settings make`() async throws {
         let pipeline = try await Self.randomRun(seed: 11, settings: "policy: debounce, window: 1s, maximumDelay: 3s")
         defer { withExtendedLifetime(pipeline) {} }
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")

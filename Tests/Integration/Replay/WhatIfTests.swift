@@ -24,7 +24,7 @@ import Testing
         .deletingLastPathComponent().appending(path: "Logs").path
 
     @Test(arguments: [("v1/live/live.yaml", "v1/live/logs"), ("v1/tour/quickstart.yaml", "v1/tour")])
-    func `whatif without a change finds no difference in recorded logs`(_ file: String, _ logs: String) throws {
+    func `whatif that changes nothing finds no difference in recorded logs`(_ file: String, _ logs: String) throws {
         let file = try PipelineFile.load(path: Self.fixtures + "/" + file, registry: .builtIns)
         let report = try Self.whatIf(file, Self.fixtures + "/" + logs)
         #expect(report.isSame, "\(report)")
@@ -42,7 +42,7 @@ import Testing
                 == recorded.stage("payload")?.upstream?.bytes)
     }
 
-    @Test func `whatif without a change finds no difference in the logs of random commands`() async throws {
+    @Test func `whatif that changes nothing finds no difference in the logs of random commands`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(Self.file())
         try await pipeline.run(
@@ -151,7 +151,7 @@ import Testing
         #expect((report.added, report.removed, report.changed) == (2, 2, 0))
     }
 
-    @Test func `whatif with another text changes each payload from the time of the command on`() async throws {
+    @Test func `whatif with a command for another text changes each payload from the command's time on`() async throws {
         let report = try await Self.whatIf(in: Self.smallPipeline()) {
             let later = Self.subscription("s", "stars >= 5", "Good day")
             $0.commands = [

@@ -22,7 +22,7 @@ struct WorkerTests {
         return try #require(error).description
     }
 
-    @Test func `the error for a worker that hangs names it, and says that it was killed`() async throws {
+    @Test func `the error for a worker that hangs says which program hung and was killed`() async throws {
         let text = try await error(of: "read line; exec sleep 1000")
         #expect(text.hasPrefix("match: /bin/sh did not reply within 0.3 seconds, and was killed"))
     }

@@ -56,7 +56,8 @@ struct ExplainAgainstOutcomes {
         )
     }
 
-    /// Codes that no explanation of a finished run has. Only plugins may drop events.
+    /// Codes that no explanation of a finished run may have. `stageDropped` is allowed in a run with a plugin, because
+    /// plugins may drop events.
     private var unexpected: [ExplanationCode] {
         let hasNoPlugin = run.file.stages.allSatisfy(\.command.isEmpty)
         return [.replayDiffers, .outcomePending, .notificationHeld] + (hasNoPlugin ? [.stageDropped] : [])

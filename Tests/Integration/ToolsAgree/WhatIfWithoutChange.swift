@@ -3,8 +3,8 @@ import PipelineKit
 import Replay
 import Testing
 
-/// Compares `belfry whatif` without a change with the log of outcomes. It must find no difference, and must count
-/// each push that a transport got.
+/// Runs `belfry whatif` with nothing changed, and compares its report with the log of outcomes. The report must have no
+/// difference, and must count each push that a transport got.
 enum WhatIfWithoutChange {
     static func check(_ run: LoggedRun) throws {
         let recorded = try RecordedPipeline(run.file, logs: run.logs)

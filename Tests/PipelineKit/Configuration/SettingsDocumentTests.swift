@@ -50,7 +50,7 @@ import Testing
         #expect(try reader.string("d") == "2*3")
     }
 
-    @Test func `words that look like other types are valid keys`() throws {
+    @Test func `words that look like booleans, numbers or dates are valid keys`() throws {
         let reader = try SettingsReader(text: "yes: 1\n12: 2\n2001-01-01: 3\n'yes ': 4\n", file: "s.yaml")
         #expect(reader.keys == ["yes", "12", "2001-01-01", "yes "])
     }

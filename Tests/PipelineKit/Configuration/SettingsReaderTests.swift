@@ -280,7 +280,7 @@ import Testing
         }
     }
 
-    @Test func `a credential that other users may read is refused, but the group may read root's file`() throws {
+    @Test func `a credential that other users may read is refused, but its group may read it if root owns it`() throws {
         try withFolder { folder in
             let file = "\(folder)/apns-key"
             try Data("s3cret".utf8).write(to: URL(filePath: file))

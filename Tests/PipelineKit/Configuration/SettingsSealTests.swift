@@ -56,7 +56,8 @@ import Testing
         #expect(try sealed().record() == before.record())
     }
 
-    @Test func `recorded settings with seals decode to the settings, and are recorded again unchanged`() throws {
+    @Test func `recorded settings with seals decode to the original settings, and are recorded again unchanged`() throws
+    {
         let record = try sealed().record()
         let again = try read(record)
         #expect(again.record() == record)

@@ -5,8 +5,8 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Feeds a fresh stage its upstream's log at the positions and times that its own log records. The stage's outputs must
-/// equal its log, byte for byte.
+/// Feeds the upstream's log to a new stage, at the positions and times that the original stage's log records. The new
+/// stage's outputs must equal this log, byte for byte.
 struct ReplayCheck {
     /// The first difference; nil if there is none.
     private(set) var difference: String?

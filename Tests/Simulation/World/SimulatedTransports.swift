@@ -15,7 +15,7 @@ final class SimulatedTransports: Sendable {
         var pushes: [(delivery: Delivery, receipt: String)]
         /// Whether the first answer said that these pushes are still in flight. Their final answer comes at ``due``.
         var isInFlight = false
-        /// Whether this is a status query, or a push that the transport already has. It then takes no room.
+        /// Whether the group is a status query, or a push that the transport already has. Neither takes room.
         var transportHasPush = false
         var takesRoom: Bool { !isInFlight && !transportHasPush }
     }
@@ -39,12 +39,12 @@ final class SimulatedTransports: Sendable {
         var tally = RepeatTally()
         /// How many pushes, notices and status queries the transports got.
         var deliveryCount = 0
-        /// The numbers of the running transports, in the order of their first delivery.
+        /// A number for each running transport, in the order of the first deliveries.
         var instances: [Instance: Int] = [:]
         var instancesSeen = 0
-        /// For each push and notice, the number of the transport that got its last delivery.
+        /// For each push and notice, the number in ``instances`` of the transport that got its last delivery.
         var senders: [Delivery.ID: Int] = [:]
-        /// For each transport, how many of its pushes without a recorded outcome were sent again.
+        /// For each transport's number, how many of its pushes were sent again without a recorded outcome.
         var repeats: [Int: Int] = [:]
         /// False after a power failure, because a log may then lack more answers than those of the pushes in flight.
         var isLogComplete = true
@@ -78,7 +78,7 @@ final class SimulatedTransports: Sendable {
     var sent: [Delivery.ID: String] { state.withLock { $0.sent } }
     var problems: [String] { state.withLock { $0.problems } }
 
-    /// The pushes whose outcomes must say that they may repeat.
+    /// Tells which outcomes must say that their push may repeat.
     var tally: RepeatTally {
         var tally = state.withLock { $0.tally }
         // After a failed write or sync, the in-flight journal may contain a push that was never sent.

@@ -159,8 +159,8 @@ private struct LiveHistory {
         }
     }
 
-    /// Draws an answer. Two thirds of the answers for a topic are the same for a while: accepted, deferred, stopped or
-    /// unknown address. The other answers are random.
+    /// Draws an answer. Two times in three, it is the current answer for the topic: accepted, deferred, stopped or
+    /// unknown address. The current answer changes now and then. The third time, any answer is drawn.
     private static func answer(
         _ delivery: Delivery, _ now: Instant, _ draw: inout Seeded, _ answerModes: inout [String: Int]
     ) -> TransportAnswer {

@@ -171,7 +171,7 @@ import Time
         #expect(harness.takeDeliveries().map(\.id.push) == [5])
     }
 
-    @Test func `an answer without a time retires a device that was registered at the moment of the answer`() throws {
+    @Test func `an answer without a time retires even a device that registered at the same moment`() throws {
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())

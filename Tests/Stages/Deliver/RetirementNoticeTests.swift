@@ -27,7 +27,7 @@ import Time
         TransportAnswer(notice.id, .failed, status: status, reason: "busy", attempts: attempts)
     }
 
-    @Test func `the notice of a retired device has all that a backend needs to forget its token`() throws {
+    @Test func `the notice of a retired device has all that a backend needs to forget the device's token`() throws {
         let (_, notice) = try harness()
         #expect(notice.transport == "retired" && notice.id == .init(push: 2, device: "mac", retired: at(5)))
         let id = try #require(try member("id", of: notice.text))

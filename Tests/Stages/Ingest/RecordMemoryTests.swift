@@ -55,7 +55,7 @@ struct RecordMemoryTests {
         #expect(try changes([save("_bob"), save("_carol"), save("_bob")]) == ["create", "create", "update"])
     }
 
-    @Test func `a command's own change and before take precedence over the known records`() throws {
+    @Test func `a command's own 'change' and 'before' take precedence over the known records`() throws {
         let commands = [
             Example.save(also: #","change":"update""#), Example.save(also: #","change":"create""#),
             Example.save("n2", also: #","before":{}"#),
@@ -63,7 +63,7 @@ struct RecordMemoryTests {
         #expect(try changes(commands) == ["update", "create", "update"])
     }
 
-    @Test func `a delete gets the last known fields and its missing record type`() throws {
+    @Test func `a delete without a record type gets the type and the last fields of the known record`() throws {
         var door = try Door()
         try door.send(Example.save(fields: #"{"a":{"value":1}}"#))
         try door.send(Example.save(fields: #"{ "a":{"value":2} }"#))
@@ -72,7 +72,7 @@ struct RecordMemoryTests {
         #expect(door.log.last == Example.delete(type: nil, also: appended))
     }
 
-    @Test func `the before of a delete command is not replaced by the known fields`() throws {
+    @Test func `the 'before' of a delete command is not replaced by the known fields`() throws {
         var door = try Door()
         try door.send(Example.save())
         try door.send(Example.delete(also: #","before":{"b":{"value":3}}"#))

@@ -54,7 +54,7 @@ struct MatchSnapshotTests {
         let lines = try (0..<300).map { _ in try DrawnSubscription(.wide, &draw).line }
         let whole = try Self.run(lines)
         let kept = Set(whole.state.map { $0.split(separator: #""savedAt":"#)[1].prefix { $0 != "," } })
-        // This line changes nothing. It keeps the sequences of the other lines.
+        // This line changes nothing. It replaces each line that is left out, so the other lines keep their sequences.
         let filler = Line.remove(id: "never")
         let few = try Self.run(lines.enumerated().map { kept.contains("\($0 + 1)") ? $1 : filler })
         #expect(kept.count < 250 && kept.count > 100, "seed \(seed)")

@@ -90,7 +90,7 @@ import Testing
         #expect(badges.first?.count == 17)
     }
 
-    @Test func `of a topic alters only the badge in the topic's payload, if the payloads keep the same parts`() throws {
+    @Test func `of a topic is all that differs from the common payload if both payloads keep the same parts`() throws {
         let body = String(repeating: "b", count: 3_000)
         let record = String(repeating: "r", count: 1_000)
         for length in 0..<12 {

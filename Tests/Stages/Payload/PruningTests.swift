@@ -168,7 +168,7 @@ import Testing
                 ]))
     }
 
-    @Test func `is complete in the member unpruned unless it exceeds a limit, so that clients can fetch it`() throws {
+    @Test func `is complete in the member unpruned, which clients can fetch, unless it exceeds 1 MiB`() throws {
         let info = #"{"alertBody":"\#(String(repeating: "b", count: 4000))","desiredKeys":["t"]}"#
         var notification = SampleNotification(fields: #"{"t":{"value":"T"}}"#, info: info)
         let pruned = try push(of: notification)

@@ -19,7 +19,9 @@ import Time
         #""status":403,"reason":"UnrelatedKeyIdInToken""#, #""status":421,"reason":"Misdirected""#,
         #""status":429,"reason":"TooManyProviderTokenUpdates""#, #""status":403,"reason":"ExpiredProviderToken""#,
     ])
-    func `a push whose rejection may concern only the connection is retried on another`(_ answer: String) async throws {
+    func `a push whose rejection may concern only the connection is retried on another connection`(_ answer: String)
+        async throws
+    {
         try await APNsRig.with(script: [Self.once(answer)]) { rig in
             let reported = await rig.deliver(apnsPush(1))[0]
             #expect(reported.outcome == .accepted && reported.attempts == 2, "\(reported)")

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `under a new key, a push waits for an earlier push with its token and collapse ID`() async throws {
+    @Test func `under a new key, a push waits for earlier pushes with its device token and collapse ID`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.otherKey]) { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             let former = apnsPush(10, token: "aa", collapse: "score")

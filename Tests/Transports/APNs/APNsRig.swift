@@ -31,8 +31,8 @@ final class APNsRig: Sendable {
     /// Calls the body with an open transport and a running APNs. Stops both afterwards, unless the body throws.
     ///
     /// - Parameters:
-    ///   - settings: Further lines of YAML. The word `certificate` is removed from them. If it is there, the apps use
-    ///     a certificate instead of a key.
+    ///   - settings: Further lines of YAML. If they contain the word `certificate`, the apps use a certificate instead
+    ///     of a key, and the word is removed.
     ///   - streams: How many requests APNs allows at the same time on a connection whose client has authenticated.
     ///   - otherKeys: The IDs of further keys that this APNs accepts.
     ///   - otherTopics: The topics of further apps with the same key. The name of each app's container is its topic.
@@ -127,8 +127,8 @@ final class APNsRig: Sendable {
         return answer
     }
 
-    /// Sends a push, and then gives the server a script. The connection is then open, so a short window is long enough
-    /// to write a request.
+    /// Sends a push, which opens the connection, and then gives the server a script. After this call, a short window is
+    /// long enough to write a request.
     func connect(thenBehave script: String) async throws {
         #expect(await deliverUntilFinal(apnsPush(9)).outcome == .accepted)
         try await apns.control(#"{"script":[\#(script)]}"#)

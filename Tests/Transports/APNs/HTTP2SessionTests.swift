@@ -113,7 +113,7 @@ import Testing
         #expect(session.blocked.isEmpty && session.streams.count == 0)
     }
 
-    @Test func `bodies wait for the server's windows`() {
+    @Test func `bodies wait for the server's flow-control windows`() {
         var session = HTTP2Session.ready([(SettingID.initialWindowSize, 4)])
         session.submit(.of("0123456789"), tag: 1)
         #expect(session.takeFrames().map(\.body.count).last == 4)
@@ -124,7 +124,7 @@ import Testing
         #expect(last?.body == Array("789".utf8) && last?.flags == FrameFlag.endStream)
     }
 
-    @Test func `no more bytes are sent than the connection's window allows`() {
+    @Test func `no more bytes are sent than the connection's flow-control window allows`() {
         var session = HTTP2Session.ready()
         let body = String(repeating: "x", count: 4_000)
         for tag in 0..<17 { session.submit(.of(body), tag: tag) }
@@ -135,7 +135,7 @@ import Testing
         #expect(rest == 17 * 4_000 - 65_535)
     }
 
-    @Test func `if the server allows only a smaller header table, the client announces it and uses it`() {
+    @Test func `if the server allows only a smaller header table, the client announces and keeps this size`() {
         var session = HTTP2Session.ready()
         session.submit(.of("{}"), tag: 1)
         _ = session.takeFrames()

@@ -9,12 +9,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct MisbehavingServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
-    /// After the first push, the transport may wait an hour for the answers to each push. If it did wait for the server
-    /// again, the test would exceed its time limit.
+    /// After the first call of `deliver`, a window is an hour long. If the transport waited for the server again, the
+    /// test would exceed its time limit.
     @Test(arguments: bad)
-    func `pushes wait once for a misbehaving server, and are sent when it answers again`(_ conduct: RawServer.Conduct)
-        async throws
-    {
+    func `a misbehaving server delays only the first delivery, and gets the push when it answers requests`(
+        _ conduct: RawServer.Conduct
+    ) async throws {
         let dialing = Dialing(
             timeout: .milliseconds(300), firstWait: .milliseconds(10), longestWait: .milliseconds(50))
         try await Self.with(conduct, dialing, "timeout: 500ms") { transport, server, windowLength in

@@ -3,9 +3,9 @@ import PipelineKit
 
 @testable import TransportAPNs
 
-/// The history of a pool: a list of events. Each question is answered by going through all events.
+/// The history of a pool: a list of events. Each method goes through all events.
 struct PoolHistory {
-    /// A number without a label is the ID of a connection.
+    /// In each case, the number without a label is the ID of a connection.
     enum Event {
         /// The stage passed a push to the pool.
         case passed(push: Int, batch: Int, orderKey: UInt8?)
@@ -16,7 +16,7 @@ struct PoolHistory {
         case answered(TransportAnswer, batch: Int)
         case dialed(Int, at: NIODeadline)
         case connected(Int)
-        /// The server sent GOAWAY. If it rejects the credential, the pool stops.
+        /// The server sent GOAWAY. A GOAWAY that rejects the credential stops the pool.
         case goneAway(Int, rejectsCredential: Bool)
         case closeRequested(Int)
         case settings(Int, streams: Int)
@@ -77,7 +77,8 @@ struct PoolHistory {
             case .dialed, .connected, .goneAway, .closeRequested, .settings, .ended, .changed: break
             }
         }
-        // A retired pool drops late pushes that are not in flight. It answers such a push only if it is passed again.
+        // A retired pool drops late pushes that are not in flight. The pool answers such a push only if the stage
+        // passes the push again.
         return (isRetired ? open.filter { !$0.value.isLate || $0.value.over != nil } : open, mistakes)
     }
 

@@ -69,7 +69,7 @@ struct PoolStateTests {
         #expect(dialed() == [1, 2, 3, 4, 5])
     }
 
-    @Test func `a push that ends while it waits for its second attempt is reported with its first attempt`() {
+    @Test func `a push that ends while it waits for its second attempt is reported with one attempt`() {
         let start = PoolState.Moment(now: .uptimeNanoseconds(1), wall: .epoch, jitter: { 0 })
         var state = PoolState(.toy(hasToken: false, connections: 1), at: start)
         let push = APNsPush.toy(1, orderKey: nil, expires: start.wall.advanced(by: .seconds(5)))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Tests that no push is sent without the proxy if the settings name a proxy.
+/// If the settings name a proxy, the transport sends pushes only through the proxy.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
     @Test func `pushes go through the tunnel that the proxy opens`() async throws {
         try await APNsRig.with { rig in

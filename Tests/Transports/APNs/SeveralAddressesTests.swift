@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// - Parameter first: Returns the addresses before the server's own. Called with the server's port.
+    /// - Parameter first: Gets the server's port. Returns the addresses that the host has before the server's address.
     private func expectAccepted(addressesBefore first: (Int) throws -> [SocketAddress]) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -40,7 +40,9 @@ import Testing
         try await apns.stop()
     }
 
-    /// A listener whose queue is full, so that the system drops further connections, and the sockets that fill it.
+    /// Makes a listener and fills its queue, so that the system drops further connections.
+    ///
+    /// - Returns: The socket of the listener, and the sockets that fill its queue.
     private static func fullListener(at host: String, _ port: Int) throws -> [CInt] {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -6,8 +6,8 @@ import Time
 
 @testable import TransportAPNs
 
-/// A ``PoolState`` with simulated connections, whose servers behave at random. The toy performs the state's actions
-/// instead of `ConnectionPool`.
+/// A ``PoolState`` with simulated connections, whose servers behave at random. The toy takes the place of
+/// `ConnectionPool`: it performs the state's actions.
 struct ToyPool {
     private(set) var history = PoolHistory()
     private(set) var mistakes: [String] = []

@@ -82,7 +82,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a repeated push adds no notification, even after the first was polled or removed`() async throws {
+    @Test func `a repeated push adds no notification, even if its notification was polled or removed`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms\nkeepPerUser: 2")
         try rig.register(mac)
         let pushes = try rig.push("a", to: mac) + rig.push("b", to: mac) + rig.push("c", to: mac)

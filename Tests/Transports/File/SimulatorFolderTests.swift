@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `simctl needs a folder and takes no path, ndjson takes no folder, and other forms are refused`() throws {
+    @Test func `simctl needs a folder and takes no path, ndjson takes no folder, other values are refused`() throws {
         func settings(_ text: String) throws -> FileTransport.Settings {
             try SettingsReader(text: text, file: "/etc/belfry/p.yaml").decode(FileTransport.Settings.self)
         }

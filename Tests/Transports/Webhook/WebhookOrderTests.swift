@@ -83,7 +83,7 @@ import Time
         await rig.transport.close()
     }
 
-    @Test func `a slow push delays no other answer, and its late answer comes without another call`() async throws {
+    @Test func `a slow push delays no other answer, and its late answer needs no further call of take`() async throws {
         let slow = try await SlowServer("timeout: 60s")
         defer { slow.stop() }
         let (answers, report) = AsyncStream.makeStream(of: [TransportAnswer].self)

@@ -41,7 +41,7 @@ import Testing
         ("url", "key7", "expected an http or https URL"),
         ("header", "key7\r\nx: y", "contains a character that is not printable ASCII"),
     ])
-    func `the error for a wrong url or header does not show the key in it`(name: String, text: String, said: String)
+    func `the error for a wrong url or header does not show the secret`(name: String, text: String, said: String)
         async throws
     {
         let url = name == "url" ? try secret("url", text) : "https://example.com/"

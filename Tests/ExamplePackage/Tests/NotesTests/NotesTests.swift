@@ -18,7 +18,7 @@ import Testing
     #expect(push.contains(#""device":"phone""#))
     #expect(push.contains(#""alert":"A note""#))
     try await belfry.settle()
-    // The mac has an outcome too, which says that it made the change.
+    // The mac has an outcome too: no push, because the mac made the change.
     #expect(try belfry.outcomes().count == 2)
 
     // The subscription has a collapse ID, so a notification within the next second waits until this second is over.

@@ -156,7 +156,7 @@ struct ModifyRuleTests {
         #expect(try refusal(gone, after: save) == missing.replacing("[0]", with: "[1]") + ".recordName")
     }
 
-    @Test func `a reference counts in a field without a type, and not in a field of another type`() throws {
+    @Test func `a reference is checked in a field without a type, but not in a field of a type like ASSETID`() throws {
         let (one, list) = ("operations[0].record.fields.to.value", "operations[0].record.fields.to.value[0]")
         func refusal(_ field: String) throws -> String? {
             try self.refusal([Example.operation("create", "a", fields: #"{"to":{\#(field)}}"#)])

@@ -11,7 +11,7 @@ struct CommandPools: Sendable {
     var subscriptionKinds = ["query", "query", "query", "query", "query", "zone", "database", "zoneWide"]
     /// The number of subscription IDs. If there are few, a save often replaces an earlier subscription.
     var ids = 30
-    /// One of this many queries, on average, has no clause.
+    /// On average, one query in this many has no clause.
     var queriesPerEmptyQuery = 12
 
     /// Pools with several scopes, record types and zones.

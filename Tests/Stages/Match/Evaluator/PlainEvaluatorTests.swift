@@ -15,7 +15,7 @@ struct PlainEvaluatorTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `every change finds the same subscriptions as without an index, among many of one type`(seed: UInt64) throws {
+    func `every change finds the same subscriptions as without an index, if all watch one type`(seed: UInt64) throws {
         var pair = try StageAndEvaluator(.crowded, seed: seed)
         for _ in 0..<700 { try pair.step(saves: 100, deletes: 0) }
         for _ in 0..<400 { try pair.step(saves: 30, deletes: 20) }

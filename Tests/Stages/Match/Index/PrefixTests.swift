@@ -13,7 +13,7 @@ import Testing
     func `a prefix of any length finds the texts that start with it`(others: Int) throws {
         var feed = try Feed()
         // The index has the first eight subscriptions in a list, and later subscriptions in intervals. So with 20
-        // others, the prefixes of all texts are in intervals.
+        // earlier subscriptions, the prefixes of all texts are in intervals.
         for number in 0..<others { _ = try feed.send(save("zz\(number)", id: "other\(number)")) }
         for text in Self.texts { _ = try feed.send(save(text, id: "to-\(text)")) }
         #expect(feed.rejections == [])
