@@ -85,7 +85,7 @@ extension Member {
         (.of, "The type of the event that a notice to the app's backend is about."),
         (.held, "The number of pushes that waited while the transport rejected the app's pushes."),
         (.probeAt, "When deliver sends one waiting push to test whether the transport accepts the app's pushes again."),
-        (.receipt, "The provider's own ID for the push, such as the `apns-unique-id` of APNs."),
+        (.receipt, "The push service's own ID for the push, such as the `apns-unique-id` of APNs."),
         (.stage, "A stage's name in the pipeline file."),
         (.code, "The code of the reason, such as `json.too_deep`. Later versions do not change it."),
         (.path, "The position of a problem in an event."),

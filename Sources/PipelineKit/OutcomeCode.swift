@@ -14,8 +14,8 @@ package enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
     /// The code's meaning, in one sentence.
     package var meaning: String {
         switch self {
-        case .accepted: "The provider accepted the push. The provider does not report whether the device showed it."
-        case .failed: "The push was given up; `reason` says why, in the provider's words or in Belfry's."
+        case .accepted: "The push service accepted the push. It does not report whether the device showed the push."
+        case .failed: "The push was given up; `reason` says why, in the push service's words or in Belfry's."
         case .unregistered:
             "The device's token is no longer valid: `since` says when it became invalid, and `registered` when the device "
                 + "was registered. Or the device was unregistered, or registered for another app, while the push waited."

@@ -5,7 +5,7 @@ import Time
 /// Sends pushes somewhere: APNs, a webhook, a file. Its stage stays pure: only the transport does I/O, and the stage
 /// gets the results as answers.
 ///
-/// A transport to a provider that may be slow should be a ``ContinuousTransport``. A plain transport answers all pushes
+/// A transport to a push service that may be slow should be a ``ContinuousTransport``. A plain one answers all pushes
 /// of a batch together, and the next batch waits for these answers.
 public protocol Transport: Sendable {
     associatedtype Settings: PluginSettings
@@ -111,8 +111,8 @@ public struct TransportRoom: Sendable, Hashable {
     /// The most pushes in flight to one device. A push that is under way counts until its last answer. Below 1 counts
     /// as 1.
     public var pushesPerDevice: Int
-    /// Whether the provider is silent, that is, has not answered recently. Pushes then wait for some seconds instead of
-    /// being deferred. So they keep their order if the provider answers again soon.
+    /// Whether the push service is silent, that is, has not answered recently. Pushes then wait for some seconds instead of
+    /// being deferred. So they keep their order if the push service answers again soon.
     public var isSilent: Bool
 
     /// A transport without channels of its own gives every app the same channel.
@@ -234,7 +234,7 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
 public struct TransportAnswer: Sendable, Hashable {
     /// What the transport says about the push. The raw values are the words for this in the outcomes log.
     public enum Outcome: String, Sendable, Hashable, CaseIterable {
-        /// The provider accepted the push. Nobody promises that the device gets it.
+        /// The push service accepted the push. Nobody promises that the device gets it.
         case accepted
         /// The transport has given up the push; `reason` says why.
         case failed
@@ -244,10 +244,10 @@ public struct TransportAnswer: Sendable, Hashable {
         case deferred
         /// The device's address became invalid at ``TransportAnswer/since``.
         case unregistered
-        /// The provider does not know the address, or knows it only for another app. The device or the configuration is
+        /// The push service does not know the address, or knows it only for another app. The device or the configuration is
         /// wrong.
         case unknownAddress = "unknown_address"
-        /// The provider rejects every push of this app until somebody solves the problem in ``TransportAnswer/reason``.
+        /// The push service rejects every push of this app until somebody solves the problem in ``TransportAnswer/reason``.
         case stopped
     }
 
@@ -255,22 +255,22 @@ public struct TransportAnswer: Sendable, Hashable {
     public var id: Delivery.ID
     /// What the answer means for the push.
     public var outcome: Outcome
-    /// The provider's status, such as an HTTP status; nil if there is no status.
+    /// The push service's status, such as an HTTP status; nil if there is no status.
     public var status: Int?
-    /// The provider's reason, verbatim.
+    /// The push service's reason, verbatim.
     public var reason: String?
     /// How often the transport sent the push, without the attempts that an earlier answer has counted.
     public var attempts: Int
     /// When a deferred push should be handed out again; nil if the stage may choose the time.
     public var until: Instant?
-    /// When the provider says the address became invalid.
+    /// When the push service says the address became invalid.
     public var since: Instant?
     /// Whether the device may get the push twice, because an earlier attempt had no answer.
     public var mayRepeat: Bool
     /// Whether the transport still has the ``Outcome/deferred`` push under way, and will answer a status query. If the
     /// transport is closed before the query, the push may arrive twice.
     public var isUnderWay = false
-    /// The provider's own ID for the push, if the provider gave one.
+    /// The push service's own ID for the push, if the push service gave one.
     public var receipt: String?
     /// The time at which the stage received the answer, if the stage's log records it; nil in a transport's answer.
     public var receivedAt: Instant?

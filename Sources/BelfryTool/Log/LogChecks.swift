@@ -82,7 +82,7 @@ private struct SettingsCheck: LogCheck {
     private func reasonToExpectSettings(of log: VerifiedLog) throws(EventLogError) -> String? {
         guard !log.isOfDeadLetters, log.lastNow > .epoch, !hasSettings(log.directory) else { return nil }
         if let snapshot = try log.snapshots().last {
-            return "a stage with snapshots, such as the one at sequence \(snapshot.sequence), records its settings"
+            return "the log has a snapshot, at sequence \(snapshot.sequence), and stages with snapshots record settings"
         }
         guard RecordedLogs.standardNames.contains(log.name) else { return nil }
         return RecordedLogs.standardNames.first { $0 != log.name && hasSettings(log.sibling($0)) }.map {

@@ -5,8 +5,8 @@ import PipelineKit
 import StageTool
 import Time
 
-/// Exports a case: a minimal set of inputs that still leads to an outcome, or that still leads to no push. Pseudonyms
-/// replace personal strings.
+/// Exports a case: a minimal set of inputs that still gives a recorded result. The result is one outcome, or that one
+/// change was not pushed to a user, for the same reasons. Pseudonyms replace personal strings.
 package struct CaseExport {
     private let logs: RecordedLogs
     private let finder: any EventFinder
@@ -79,7 +79,10 @@ package struct CaseExport {
         let badge = try push.withJSON { $0[.payload]?["aps"]?[.badge]?.int64 }
         if badge != nil { try candidates.add(badgesOf: user, before: push.sequence) }
         let ignoresBadge = candidates.hasTooManyBadgeChanges
-        if ignoresBadge { notes.append("the badge will differ from the recorded one: too many changes raised it") }
+        if ignoresBadge {
+            notes.append(
+                "the badge will differ from the recorded one: the changes that raised it are too many for the case")
+        }
         try noteAnswer(event, &notes)
         let wanted = try event.withJSON { json in
             try push.withJSON { CaseOutcome(json, push: $0, ignoresBadge: ignoresBadge) { $0 } }

@@ -82,7 +82,8 @@ extension ExplanationCode {
         case .stageDropped:
             "A stage on the way did not pass on an event that the change led to, or the registration of the device."
         case .subscriptionMatched: "The subscription watched the change."
-        case .subscriptionNotMatched: "The subscription did not watch the change; its parts say which check failed."
+        case .subscriptionNotMatched:
+            "The subscription did not watch the change; the explanation's parts say which check failed."
         case .subscriptionNone: "The log contains no save of such a subscription."
         case .subscriptionSavedLater: "The subscription was first saved after the change."
         case .subscriptionDeleted: "The subscription had been deleted before the change."
@@ -129,15 +130,16 @@ extension ExplanationCode {
         case .transportUnknown: "The pipeline has no transport of the name that the device registered with."
         case .transportAccepted: "The transport accepted the push."
         case .transportFailed: "The transport refused the push or could not pass it on."
-        case .transportUnregistered: "The provider says that the device's token is no longer valid."
+        case .transportUnregistered: "The push service says that the device's token is no longer valid."
         case .deviceRetired: "The device was removed from the registry, because its token was no longer valid."
-        case .appStopped: "The provider rejects every push of the app, so its pushes wait; now and then one is tried."
+        case .appStopped:
+            "The push service rejects every push of the app, so its pushes wait; now and then one is tried."
         case .pushWaiting: "The push waits for another attempt."
         case .pushExpired: "The push's `apns-expiration` passed before the transport accepted the push."
         case .pushSuperseded: "A newer push with the same collapse ID came for the device while this one waited."
         case .outcomePending: "A stage has not processed the event yet."
         case .replayDiffers:
-            "The log differs from what the same rules give now, or a plugin stage that the text names changed an event."
+            "The log differs from what today's rules give. If a plugin stage may have caused this, the text names it."
         }
     }
 }

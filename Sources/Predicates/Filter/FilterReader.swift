@@ -165,8 +165,8 @@ extension FilterReader {
         case .nothing where comparator == .equals && isNegated: return (.exists, [])
         case .nothing:
             throw BrokenRule(
-                "null cannot be compared: to find records that have the field, use NOT_EQUALS null; to find records "
-                    + "that lack it, let the app set a field, as in has_title EQUALS 0")
+                "null can be compared only with NOT_EQUALS, which finds records that have the field; to find records "
+                    + "that lack it, let the app save a second field, as in has_title EQUALS 0")
         case .list(let values):
             guard comparator.takesList else {
                 throw BrokenRule("\(name(comparator, isNegated)) needs one value, not an array")

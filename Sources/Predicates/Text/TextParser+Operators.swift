@@ -102,8 +102,8 @@ extension TextParser {
 
     func noNull(at place: Token) -> PredicateError {
         refused(
-            "null cannot be compared: to find records that have the field, write field != nil; to find records that "
-                + "lack it, let the app set a field, as in has_title == 0",
+            "null can be compared only as in title != nil, which finds records that have the field; to find records "
+                + "that lack it, let the app save a second field, as in has_title == 0",
             at: place)
     }
 

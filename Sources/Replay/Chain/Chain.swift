@@ -117,7 +117,7 @@ private final class ChainNode {
     private let name: String
     private let machine: any StageMachine
     private let consumers: [ChainNode]
-    /// The events of a source, which it may read again.
+    /// The events that this stage has written, if it is the source, which may read them again; nil for other stages.
     private let past: PastInMemory?
     private(set) var events: [Chain.Event] = []
     private(set) var rejections: [Rejection] = []

@@ -102,8 +102,8 @@ package struct StageRunner {
             "\(host.plan.stage): send SIGHUP to belfry up, process \(getppid()), which reloads the file for all stages")
     }
 
-    /// Reports that a stage started by hand waits for its upstream, and that it is running. `belfry up` prints messages
-    /// of its own.
+    /// For a stage that was started by hand, reports a long wait for its upstream, and then that the stage is running.
+    /// `belfry up` prints messages of its own.
     private func announce(_ host: StageHost) async {
         guard !StageRunner.isSupervised else { return }
         let waiting = Task { [plan = host.plan, control = host.control, upstream] in

@@ -111,7 +111,7 @@ struct DoctorTests {
         #expect(found[0].text.hasPrefix("\(folder.path) (for \(folder.path)/a/b, which does not exist yet)"))
     }
 
-    @Test func `a file in place of the data folder, or of a folder above it, is an error at the setting data`()
+    @Test func `a file in place of the data folder, or of a folder above it, is an error at the setting 'data'`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -155,7 +155,7 @@ struct DoctorTests {
         #expect(missing.map(\.code) == ["log.missing"])
     }
 
-    @Test func `an event that was changed in the last segment and a missing segment are damage`() async throws {
+    @Test func `a changed event in the last segment is damage, and so is a missing segment`() async throws {
         let folder = try TemporaryFolder()
         let log = try writeLog("changes", (0..<9).map { "{\"n\":\($0)}" }, segmentBytesMax: 400, in: folder)
         let segments = try FileManager.default.contentsOfDirectory(atPath: log).filter { $0.hasSuffix(".log") }.sorted()

@@ -32,8 +32,8 @@ final class LocalAPNsSetup: Sendable {
     /// Writes the pipeline file, and returns its path. Without arguments, all settings are valid.
     ///
     /// - Parameters:
-    ///   - app: The settings of the app to replace or add.
-    ///   - transport: The settings of the transport to replace or add.
+    ///   - app: Settings of the app, which replace its valid settings or are added to them.
+    ///   - transport: Settings of the transport, which replace its valid settings or are added to them.
     func pipeline(app: [String: String] = [:], transport: [String: String] = [:]) throws -> String {
         let validApp = [
             "container": "iCloud.com.example.Notes", "topic": "com.example.Notes", "team": "TEAMLOCAL1",

@@ -39,9 +39,9 @@ package struct RecordedAnswers {
 
 /// The answers that one batch of a stage's own log records.
 ///
-/// If the batch's cursor has a ``EventLog/Cursor/firstUnanswered``, the pushes that the batch hands out were answered
-/// later. If the cursor has none, these pushes were answered at once. All answers in the batch that are not such
-/// immediate answers came at the end of the batch.
+/// If the batch's cursor has a ``EventLog/Cursor/firstUnanswered``, the answers to the pushes that this batch hands out
+/// are in later batches. If the cursor has none, these pushes were answered at once. All other answers in the batch are
+/// to earlier pushes, and the stage received them at the end of the batch.
 package struct BatchAnswers {
     private let leavesUnanswered: Bool
     private var answers: [TransportAnswer?]

@@ -39,7 +39,7 @@ struct TransportQueue {
     private var lastIndex = 0
     /// For each app: when its last push came from the stage.
     private var lastPushTimes: [ContinuousClock.Instant] = []
-    /// For each app: when the provider stopped answering; nil while it answers.
+    /// For each app: when the push service stopped answering; nil while it answers.
     private var silences: [ContinuousClock.Instant?] = []
     private var nextTurn = 0
     private var flights: [UInt64: Flight] = [:]
@@ -55,8 +55,8 @@ struct TransportQueue {
     private static let answeredLateMax = 65_536
     /// An app without pushes for this long has no share of the room.
     private static let appIdle = Duration.seconds(10)
-    /// How long an app's pushes wait after the provider stops answering. After this time they are sent even if the
-    /// provider still does not answer.
+    /// How long an app's pushes wait after the push service stops answering. After this time they are sent even if the
+    /// push service still does not answer.
     private static let silenceMax = Duration.seconds(8)
 
     init(_ name: String, _ route: Route) { (self.name, self.route) = (name, route) }
@@ -168,7 +168,7 @@ struct TransportQueue {
     // MARK: Answers
 
     enum AnswerKind {
-        /// The first answer since the push, or a status query for it, was sent.
+        /// The first answer after the push was sent, or after a status query for it was sent.
         case first
         /// The last answer to a deferred push.
         case late
