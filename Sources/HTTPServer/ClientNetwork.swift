@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The addresses that count as one client for the limit on request bodies: an IPv4 address, or the /64 network of an
-/// IPv6 address, because one customer of a provider may use every address of that network.
+/// The addresses that count as one client for the limits on bodies and connections: an IPv4 address, or the /64
+/// network of an IPv6 address, because one customer of a provider may use every address of that network.
 struct ClientNetwork: Hashable {
     private let bytes: [UInt8]
 

@@ -81,7 +81,8 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         var head = head
         let id = options.requestIDs?.make()
         if let ids = options.requestIDs { head.headerFields[ids.header] = id }
-        request = RequestInFlight(head, id: id, client: context.channel.remoteAddress)
+        let client = options.forwardedClient(head.headerFields) ?? context.channel.remoteAddress?.ipAddress
+        request = RequestInFlight(head, id: id, client: client)
         return head
     }
 

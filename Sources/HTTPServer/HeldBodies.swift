@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Counts the bytes of the request bodies that a server holds at once, on all connections.
+/// Counts the bytes of the bodies that a server holds at once, on all connections: of requests, or of answers.
 final class HeldBodies: Sendable {
     private struct Counts {
         var all = 0
@@ -13,11 +13,23 @@ final class HeldBodies: Sendable {
     private let bytesMax: Int
     /// Nil if one client may hold as much as all clients together.
     private let bytesPerClientMax: Int?
+    /// Whether a limit admits a body of any length if nothing else counts for this limit.
+    private let admitsSingleBody: Bool
     private let counts = Mutex(Counts())
 
-    init(_ limits: WebServerLimits) {
-        bytesMax = limits.heldBodyBytesMax
-        bytesPerClientMax = limits.limitsEachClient ? limits.heldBodyBytesPerClientMax : nil
+    private init(bytesMax: Int, limitsEachClient: Bool, admitsSingleBody: Bool) {
+        (self.bytesMax, self.admitsSingleBody) = (bytesMax, admitsSingleBody)
+        bytesPerClientMax = limitsEachClient ? bytesMax / 4 : nil
+    }
+
+    static func ofRequests(_ limits: WebServerLimits) -> HeldBodies {
+        HeldBodies(
+            bytesMax: limits.heldBodyBytesMax, limitsEachClient: limits.limitsEachClient, admitsSingleBody: false)
+    }
+
+    static func ofAnswers(_ limits: WebServerLimits) -> HeldBodies {
+        HeldBodies(
+            bytesMax: limits.heldAnswerBytesMax, limitsEachClient: limits.limitsEachClient, admitsSingleBody: true)
     }
 
     /// A reservation for one request, which holds no bytes yet.
@@ -40,9 +52,13 @@ final class HeldBodies: Sendable {
     }
 
     private func hasRoom(for byteCount: Int, of client: ClientNetwork?, _ counts: borrowing Counts) -> Bool {
-        guard byteCount <= bytesMax - counts.all else { return false }
+        guard fits(byteCount, beside: counts.all, atMost: bytesMax) else { return false }
         guard let client, let bytesPerClientMax else { return true }
-        return byteCount <= bytesPerClientMax - counts.ofClients[client, default: 0]
+        return fits(byteCount, beside: counts.ofClients[client, default: 0], atMost: bytesPerClientMax)
+    }
+
+    private func fits(_ byteCount: Int, beside held: Int, atMost max: Int) -> Bool {
+        byteCount <= max - held || (admitsSingleBody && held == 0)
     }
 
     fileprivate func remove(_ byteCount: Int, of client: ClientNetwork?) {
@@ -72,7 +88,7 @@ struct BodyReservation {
     /// have arrived.
     func hasRoom(for byteCount: Int) -> Bool { bodies.hasRoom(for: byteCount, of: client) }
 
-    /// Reserves room for bytes that have arrived.
+    /// Reserves room for bytes of a request that have arrived, or for a whole answer.
     ///
     /// - Returns: False if the bytes exceed a limit. They are not reserved then.
     mutating func add(_ byteCount: Int) -> Bool {

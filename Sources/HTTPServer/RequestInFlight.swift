@@ -1,6 +1,5 @@
 import HTTPTypes
 import HummingbirdCore
-import NIOCore
 
 /// A request, from its head to the end of its answer.
 struct RequestInFlight {
@@ -16,17 +15,17 @@ struct RequestInFlight {
     var whenAnswered: [@Sendable () -> Void] = []
     var notes: [AccessLogEntry.Note] = []
     private let target: String
-    private let client: SocketAddress?
+    private let client: String?
     private let start = ContinuousClock.now
 
-    init(_ head: HTTPRequest, id: String?, client: SocketAddress?) {
+    init(_ head: HTTPRequest, id: String?, client: String?) {
         (method, self.id, self.client, target) = (head.method, id, client, head.path ?? "")
         isLast = head.headerFields[.connection] == "close"
     }
 
     func entry(isComplete: Bool) -> AccessLogEntry {
         AccessLogEntry(
-            requestID: id, client: client?.ipAddress, method: method.rawValue, path: URI(target).path, status: status,
+            requestID: id, client: client, method: method.rawValue, path: URI(target).path, status: status,
             bodyBytes: bodyBytesWritten, duration: start.duration(to: .now), isComplete: isComplete, notes: notes)
     }
 }

@@ -13,20 +13,19 @@ package struct WebRequest: Sendable {
     package let body: [UInt8]
     /// The ID that the server gave the request; nil if requests get no ID.
     package let id: String?
-    private let address: SocketAddress?
+    /// The address of the client: see ``WebServerOptions/forwardedClient``.
+    package let client: String?
     private let channel: any Channel
 
-    init(_ request: Request, body: [UInt8], id: String?, _ channel: any Channel) {
+    init(_ request: Request, body: [UInt8], id: String?, client: String?, _ channel: any Channel) {
         head = request.head
         (path, query) = (request.uri.path, request.uri.query)
         (self.body, self.id) = (body, id)
-        (address, self.channel) = (channel.remoteAddress, channel)
+        (self.client, self.channel) = (client ?? channel.remoteAddress?.ipAddress, channel)
     }
 
     package var method: HTTPRequest.Method { head.method }
     package var headers: HTTPFields { head.headerFields }
-    /// The IP address that the client connects from.
-    package var client: String? { address?.ipAddress }
     package var eventLoop: any EventLoop { channel.eventLoop }
 
     /// Calls back at most once, on an event loop, when the client disconnects or closes its sending side before the

@@ -17,6 +17,9 @@ package struct WebServerOptions: Sendable {
     package var eventLoopThreads = 1
     /// Nil if requests get no ID.
     package var requestIDs: RequestIDs?
+    /// Returns the client's address that a proxy has added to the headers of a request. Nil means the address that the
+    /// connection comes from. Must not block.
+    package var forwardedClient: @Sendable (HTTPFields) -> String? = { _ in nil }
     /// Called on an event loop once for each request whose head was read, when the answer or the connection ends. Must
     /// not block.
     package var logRequest: (@Sendable (AccessLogEntry) -> Void)?
@@ -44,7 +47,8 @@ package struct RequestIDs: Sendable {
 }
 
 package struct WebServerLimits: Sendable {
-    /// How many connections may be open. A further connection is closed at once.
+    /// How many connections may be open, of all clients. A further connection is closed at once. A server uses at most
+    /// 100 fewer than the files that its process may open, but at least 10.
     package var connectionsMax = 10_000
     /// Bytes of a path with its query; a longer one is answered 414.
     package var targetBytesMax = 8 << 10
@@ -56,8 +60,14 @@ package struct WebServerLimits: Sendable {
     /// their answer. A request whose body does not fit is answered 503. Must be at least four times the length of the
     /// longest body if ``limitsEachClient`` is true.
     package var heldBodyBytesMax = 64 << 20
-    /// Whether one client may hold at most a quarter of ``heldBodyBytesMax``. A client is an IPv4 address or an IPv6
-    /// network (/64). Must be false if all clients connect through a proxy.
+    /// Bytes of the answers that the server holds at once, from when an answer is made until it is written to the
+    /// connection or the client is disconnected. An answer that does not fit is replaced by 503. Answers of at most
+    /// ``smallAnswerBytesMax`` bytes do not count. If the server holds no other answer, it sends an answer of any
+    /// length.
+    package var heldAnswerBytesMax = 256 << 20
+    /// Whether one client may have at most a quarter of ``heldBodyBytesMax``, ``heldAnswerBytesMax`` and
+    /// ``connectionsMax``. A client that holds no answer may still get one of any length. A client is an IPv4 address or
+    /// an IPv6 network (/64). Must be false if all clients connect through a proxy.
     package var limitsEachClient = true
     /// The time in which a whole request must arrive. It starts with the HTTP/1 connection or the HTTP/2 stream. For a
     /// later request of an HTTP/1 connection, it starts when the previous answer is written. After this time, the
@@ -73,7 +83,9 @@ package struct WebServerLimits: Sendable {
     /// once, the client could lose the answer.
     package var drainWait = Duration.seconds(2)
 
-    var heldBodyBytesPerClientMax: Int { heldBodyBytesMax / 4 }
+    static let smallAnswerBytesMax = 64 << 10
+
+    func connectionsMax(openFilesMax: Int) -> Int { min(connectionsMax, max(openFilesMax - 100, 10)) }
 
     package init() {}
 }
@@ -85,6 +97,9 @@ package enum WebServerRefusal: Sendable, Hashable {
     case bodyTooLong
     /// The bodies that the server already holds, of all clients or of this client, leave no room for the body.
     case tooManyBodies
+    /// The answers that the server already holds, of all clients or of this client, leave no room for the answer. The
+    /// responder has answered the request, so the request may have had an effect.
+    case tooManyAnswers
     /// The path has a maximum of its own in ``WebServerOptions/bodyBytesMax``, and another request uses it.
     case pathInUse
     case targetTooLong
@@ -94,7 +109,7 @@ package enum WebServerRefusal: Sendable, Hashable {
         switch self {
         case .malformed: .badRequest
         case .bodyTooLong: .contentTooLarge
-        case .tooManyBodies, .pathInUse: .serviceUnavailable
+        case .tooManyBodies, .tooManyAnswers, .pathInUse: .serviceUnavailable
         case .targetTooLong: .uriTooLong
         case .headTooLong: .requestHeaderFieldsTooLarge
         }
@@ -107,6 +122,7 @@ package enum WebServerRefusal: Sendable, Hashable {
 /// A request in the access log, without its query, headers and body.
 package struct AccessLogEntry: Sendable {
     package let requestID: String?
+    /// The address of the client: see ``WebServerOptions/forwardedClient``.
     package let client: String?
     package let method: String
     /// The path, without the query.

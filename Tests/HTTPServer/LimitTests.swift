@@ -8,6 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct LimitTests {
     @Test(arguments: [
         ("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 101\r\n\r\n", "413 bodyTooLong"),
+        ("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9223372036854775808\r\n\r\n", "413 bodyTooLong"),
         ("POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 101\r\n\r\n", "413 bodyTooLong"),
         (
             "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n65\r\n\(String(repeating: "x", count: 101))",
@@ -134,7 +135,7 @@ import Testing
     }
 
     @Test func `a connection above the limit is closed, and other connections continue`() async throws {
-        let rig = try await ServerRig { $0.limits.connectionsMax = 2 }
+        let rig = try await ServerRig { ($0.limits.connectionsMax, $0.limits.limitsEachClient) = (2, false) }
         var clients = [try rig.connect(), try rig.connect()]
         for client in clients {
             client.get("/")
@@ -152,6 +153,34 @@ import Testing
         }
         #expect(freed == [200])
         try await rig.stop()
+    }
+
+    @Test func `one client gets at most a quarter of the connections, and other clients get the rest`() async throws {
+        let rig = try await ServerRig { $0.limits.connectionsMax = 8 }
+        func status(from source: String) async throws -> [Int] {
+            let client = try rig.connect(from: source)
+            client.get("/")
+            return await client.statuses(1)
+        }
+        var idle = try (0..<2).map { _ in try rig.connect(from: "127.0.0.1") }
+        for client in idle {
+            client.get("/")
+            #expect(await client.statuses(1) == [200])
+        }
+        #expect(try await status(from: "127.0.0.1") == [])
+        #expect(try await status(from: "127.0.0.2") == [200])
+        idle.removeLast()
+        while try await status(from: "127.0.0.1").isEmpty {}
+        try await rig.stop()
+    }
+
+    @Test func `the process's limit of open files leaves 100 files beside the connections`() {
+        var limits = WebServerLimits()
+        #expect(limits.connectionsMax(openFilesMax: .max) == 10_000)
+        #expect(limits.connectionsMax(openFilesMax: 1024) == 924)
+        #expect(limits.connectionsMax(openFilesMax: 50) == 10)
+        limits.connectionsMax = 2
+        #expect(limits.connectionsMax(openFilesMax: 50) == 2)
     }
 
     @Test(arguments: ["", "GET / HT", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\na"])

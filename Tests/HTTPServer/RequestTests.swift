@@ -148,6 +148,18 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `the log and the responder get the client's address that a proxy has added`() async throws {
+        let rig = try await ServerRig { $0.forwardedClient = { $0[.cookie] } }
+        for (header, address) in [("cookie: 192.0.2.1\r\n", "192.0.2.1"), ("", "127.0.0.1")] {
+            let client = try rig.connect()
+            client.get("/", header)
+            #expect(await client.statuses(1) == [200])
+            #expect(try await rig.log.next().client == address)
+            #expect(rig.requests.withLock { $0.last?.client } == address)
+        }
+        try await rig.stop()
+    }
+
     @Test func `a port in use is reported with the remedy`() async throws {
         let rig = try await ServerRig()
         let address = ListenAddress(host: "127.0.0.1", port: rig.server.port)

@@ -244,6 +244,18 @@ struct FrontTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `behind a proxy, the access log has the address that the proxy adds`(isBehindTLS: Bool) async throws {
+        let folder = try Folder()
+        let path = folder.path + "/access.log"
+        try await GatewayRig.with(", accessLog: \(path), behindTLS: \(isBehindTLS)") { rig in
+            let headers = ["X-Forwarded-For": "198.51.100.7, 192.0.2.1"]
+            _ = try await rig.send("POST", Self.lookup, Data("{}".utf8), headers: headers)
+            let text = try await Self.text(of: path, lineCount: 1)
+            #expect(text.contains("192.0.2.1") == isBehindTLS && !text.contains("198.51.100.7"), "\(text)")
+        }
+    }
+
     @Test(arguments: [
         (lookup, lookup), ("/openapi.json", "/openapi.json"), ("/assets/1234-secret", "/assets/…"),
         ("/device/1/iCloud.a/production/tokens/create", "/device/1/iCloud.a/production/tokens/create"),

@@ -43,6 +43,8 @@ enum CourierLimits {
         var limits = WebServerLimits()
         limits.connectionsMax = connectionsMax
         (limits.bodyBytesMax, limits.heldBodyBytesMax) = (bodyBytesMax, heldBodyBytesMax)
+        // `pagesMax` already limits the answers.
+        limits.heldAnswerBytesMax = .max
         (limits.targetBytesMax, limits.headBytesMax) = (targetBytesMax, headBytesMax)
         (limits.requestWait, limits.responseWait) = (requestWait, responseWait)
         return limits

@@ -13,8 +13,10 @@ extension WebService {
     ) -> WebServerOptions {
         var options = WebServerOptions(settings.address)
         options.limits.bodyBytesMax = RequestBody.bytesMax
-        options.limits.heldBodyBytesMax = Self.heldBodyBytesMax
+        (options.limits.heldBodyBytesMax, options.limits.heldAnswerBytesMax) =
+            (Self.heldBodyBytesMax, Self.heldBodyBytesMax)
         options.limits.limitsEachClient = !settings.isBehindTLS
+        if settings.isBehindTLS { options.forwardedClient = Self.forwardedClient }
         options.needsBody = { [self] in needsBody($0) }
         options.bodyBytesMax = { [tickets] path in
             tickets.allowsUpload(to: path, at: .wall()) ? AssetFolder.bytesMax : nil
@@ -46,18 +48,18 @@ extension WebService {
         let answer = await answer(
             ServiceRequest(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",
-                header: { request.values(ofHeader: $0) }, body: request.body, client: client(of: request),
+                header: { request.values(ofHeader: $0) }, body: request.body, client: request.client ?? "",
                 id: request.id ?? "", now: .wall(), whenClientIsGone: { request.whenClientIsGone($0) }))
         if settings.accessLog != nil { request.note(answer.notes.members) }
         return WebResponse(answer, status: HTTPResponse.Status(code: answer.status))
     }
 
-    /// The address of the client: behind a proxy, the last address in `X-Forwarded-For`, which the proxy added. The
-    /// client may have written the addresses before it.
-    private func client(of request: WebRequest) -> String {
-        let forwarded = settings.isBehindTLS ? request.values(ofHeader: "x-forwarded-for").last : nil
+    /// The last address in `X-Forwarded-For`, which the proxy added. The client may have written the addresses before
+    /// it.
+    @Sendable private static func forwardedClient(_ headers: HTTPFields) -> String? {
+        let forwarded = HTTPField.Name("x-forwarded-for").flatMap { headers[values: $0].last }
         let last = forwarded?.split(separator: ",", omittingEmptySubsequences: false).last?.filter { $0 != " " } ?? ""
-        return last.isEmpty ? request.client ?? "" : last
+        return last.isEmpty ? nil : last
     }
 
     /// The answer to a request that the server refuses by itself.
@@ -109,7 +111,7 @@ extension WebServerRefusal {
         switch self {
         case .malformed, .targetTooLong, .headTooLong: .badRequest
         case .bodyTooLong: .quotaExceeded
-        case .tooManyBodies, .pathInUse: .tryAgainLater
+        case .tooManyBodies, .tooManyAnswers, .pathInUse: .tryAgainLater
         }
     }
 
@@ -122,6 +124,9 @@ extension WebServerRefusal {
                 + "than \(AssetFolder.bytesMax) bytes, or its address was not issued by assets/upload or has expired"
         case .tooManyBodies:
             "the gateway has no room for the body beside the bodies that it holds already; send the request again"
+        case .tooManyAnswers:
+            "the gateway has no room for the answer beside the answers that clients have not read yet, but may have carried "
+                + "out the request; read the open answers, then send the request again"
         case .pathInUse:
             "another request sends a file to this address; wait until it ends, or get a new address by assets/upload"
         case .targetTooLong: "the path with its query is too long"

@@ -37,6 +37,7 @@ extension WebResponse {
             .refusal(
                 refusal.status, "body.too_long", "the body is longer than \(CourierLimits.bodyBytesMax) bytes")
         case .tooManyBodies, .pathInUse: .unavailable("the courier has no room for the body now: try again later")
+        case .tooManyAnswers: .unavailable("the courier has no room for the answer now: try again later")
         case .targetTooLong:
             .refusal(
                 refusal.status, "path.too_long",
