@@ -55,7 +55,7 @@ extension WebServerOptions {
         let length = request.headers[.contentLength].map { Int($0) ?? .max } ?? 0
         guard length <= bytesMax else { throw .refused(.bodyTooLong) }
         guard needsBody(WebRequestHead(request)) else { return [] }
-        if pathBytesMax != nil, !reservation.claim(request.uri.path) { throw .refused(.pathInUse) }
+        if bytesMax > limits.bodyBytesMax, !reservation.claim(request.uri.path) { throw .refused(.pathInUse) }
         guard reservation.hasRoom(for: length) else { throw .refused(.tooManyBodies) }
         return try await Self.bytes(of: request.body, atMost: bytesMax, &reservation)
     }

@@ -37,6 +37,8 @@ package final class Gateway: Sendable {
 
     /// How long requests in flight may take when the gateway stops.
     private static let grace = Duration.seconds(10)
+    /// How long writes wait for ingest when the gateway stops. Then the gateway answers that their outcome is unknown.
+    private static let writeGrace = Duration.seconds(2)
     /// How long reads may go on when the gateway stops, so that the grace is enough to send their answers.
     private static let graceOfReads = Duration.seconds(2)
 
@@ -101,18 +103,19 @@ package final class Gateway: Sendable {
             settings, store, writes, barrier, access, reads, assets: assets,
             tickets: AssetTickets(secret: try assets.secret()))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            defer { endThreads() }
             group.addTask { try await self.sendWrites(writes, secret, applied: applied) }
             group.addTask { try await self.askForLogEnd(barrier) }
             group.addTask { try await self.follow(store, applied: applied, service, barrier) }
             group.addTask { try await self.sweepAssets(service, barrier) }
             group.addTask { try await self.serve(service, barrier, onReady) }
-            _ = try await group.next()
+            // After an error of one task, the others must be told to end. Only then does the group end.
+            var results = [await group.nextResult()]
             stop()
             writes.close()
             barrier.close()
             endThreads()
-            while try await group.next() != nil {}
+            while let result = await group.nextResult() { results.append(result) }
+            for result in results { try result?.get() }
         }
     }
 
@@ -229,7 +232,12 @@ extension Gateway {
         try GatewayFile.write(port: server.port, host: settings.address.host, in: folder, process: getpid())
         onReady(service.address(port: server.port))
         for await _ in signals.stop {}
+        let closing = Task {
+            try await Task.sleep(for: Self.writeGrace)
+            service.writes.close()
+        }
         try await server.stop(within: Self.grace)
+        closing.cancel()
         await accessLog?.close()
     }
 }

@@ -45,7 +45,8 @@ final class WebService: Sendable {
     ) async throws(ServiceError) -> ServiceAnswer {
         if request.path == OpenAPIDocument.path { return ServiceAnswer(body: Array(OpenAPIDocument.text.utf8)) }
         if request.path.hasPrefix(Self.assetPath) {
-            return try await read(request, for: .address(request.client)) { [self] _ throws(ServiceError) in
+            return try await read(request, for: .address(ClientAddress(request.client))) {
+                [self] _ throws(ServiceError) in
                 try saveOrReturnAsset(request)
             }
         }
@@ -175,7 +176,7 @@ struct Session: Sendable {
     }
 
     func reader(_ request: ServiceRequest) -> Reader {
-        caller.user.map { .user($0, container: caller.path.container) } ?? .address(request.client)
+        caller.user.map { .user($0, container: caller.path.container) } ?? .address(ClientAddress(request.client))
     }
 
     /// The user's account, for a request that needs a user.

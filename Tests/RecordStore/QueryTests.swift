@@ -137,6 +137,24 @@ struct QueryTests {
         }
     }
 
+    @Test func `queries for many fields lead to a few indexes at a time, and to 32 for a type`() throws {
+        let test = try TestStore()
+        try test.apply((0...SearchLimits().rowsWithoutIndex).map { Line.save("r\($0)", #"{"f":{"value":\#($0)}}"#) })
+        let limits = SearchLimits()
+        for round in 0..<12 {
+            let filters = (0..<40).map {
+                #"{"comparator":"NOT_EQUALS","fieldName":"x","fieldValue":{"value":0}},"#
+                    + #"{"comparator":"LESS_THAN","fieldName":"none\#(round)_\#($0)","fieldValue":{"value":1}}"#
+            }
+            let query = #"{"recordType":"Note","filterBy":[\#(filters.joined(separator: ","))]}"#
+            _ = try test.store.query(RecordQuery(query), in: .alice, now: .epoch)
+            try test.finish(rowsMax: 10_000)
+            let count = try test.store.indexes().count
+            #expect(count <= min((round + 1) * limits.indexesOfSearchMax, limits.indexesOfTypeMax))
+        }
+        #expect(try test.store.indexes().count > limits.indexesOfSearchMax)
+    }
+
     @Test func `a query without a zone searches the default zone, and an unknown zone is refused`() throws {
         let test = try TestStore()
         try test.apply([Line.save("a"), Line.save("b", zone: "Z")])

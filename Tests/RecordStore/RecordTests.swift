@@ -51,6 +51,9 @@ struct RecordTests {
         (#"{"latitude":1,"longitude":2}"#, "LOCATION"), (#"{"fileChecksum":"c","size":1}"#, "ASSETID"),
         (#"["a","b"]"#, "STRING_LIST"), ("[1,2]", "INT64_LIST"), ("[1,2.5]", "DOUBLE_LIST"),
         (#"[{"recordName":"r"}]"#, "REFERENCE_LIST"), ("[ ]", nil), (#"{"other":1}"#, nil), (#"{"latitude":1}"#, nil),
+        (#"{"latitude":500,"longitude":2}"#, nil), (#"{"latitude":"1","longitude":2}"#, nil),
+        (#"{"recordName":5}"#, nil), (#"{"fileChecksum":5}"#, nil), (#"[{"recordName":"r"},{"a":1}]"#, nil),
+        (#"["a",1]"#, nil), (#"[1,null]"#, "INT64_LIST"),
     ])
     func `an answer names the type of a field whose writer named none`(value: String, type: String?) throws {
         let test = try TestStore()

@@ -41,6 +41,16 @@ struct BodyTests {
         }
     }
 
+    @Test func `a sign-in has at most 16,384 bytes`() async throws {
+        try await GatewayRig.with { rig in
+            let client = try rig.connectRawClient()
+            client.send(
+                "POST /auth/1/\(GatewayRig.container)/development/signin HTTP/1.1\r\nhost: localhost\r\n"
+                    + "content-length: 16385\r\n\r\n")
+            #expect(await client.statuses(1) == [413])
+        }
+    }
+
     private static func makeToken(in file: AccessKeyFile) throws -> String {
         let draft = KeyDraft(
             name: "web", scope: KeyScope(container: GatewayRig.container), kind: .api(signInURL: nil))

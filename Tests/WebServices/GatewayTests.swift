@@ -408,6 +408,18 @@ struct GatewayTests {
         }
     }
 
+    @Test func `a write that still waits for ingest when the gateway stops gets an answer`() async throws {
+        try await GatewayRig.with { rig in
+            rig.process.stop()
+            try await Task.sleep(for: .seconds(1))
+            async let answer = rig.modify("create", "n1")
+            try await Task.sleep(for: .milliseconds(300))
+            rig.gateway.stop()
+            let answered = try await answer
+            #expect(answered.status == 503 && answered["serverErrorCode"] == "TRY_AGAIN_LATER", "\(answered)")
+        }
+    }
+
     @Test func `the OpenAPI document lists each path with its methods`() async throws {
         try await GatewayRig.with { rig in
             let document = try await rig.send("GET", "/openapi.json")

@@ -1,3 +1,4 @@
+import Access
 import Dispatch
 import TestSupport
 import Testing
@@ -19,7 +20,7 @@ struct LongReadTests {
             for number in 0..<ReadThreads.count {
                 blocked.append(
                     Task {
-                        try await rig.gateway.reads.run(for: .address("\(number)")) { _ in
+                        try await rig.gateway.reads.run(for: .address(ClientAddress("\(number)"))) { _ in
                             begun.continuation.yield()
                             release.wait()
                         }

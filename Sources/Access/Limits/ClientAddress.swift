@@ -1,8 +1,8 @@
 import Glibc
 
-/// The addresses that count as one client for the limit of failed attempts: an IPv4 address, or the /64 network of an
+/// The addresses that count as one client for the limit of failed attempts and for the share of long reads: an IPv4 address, or the /64 network of an
 /// IPv6 address, because one customer of a provider may use every address of that network.
-struct ClientAddress: Hashable, Sendable {
+package struct ClientAddress: Hashable, Sendable {
     private let bytes: [UInt8]
 
     private static let networkBytes = 8
@@ -11,7 +11,7 @@ struct ClientAddress: Hashable, Sendable {
 
     /// Ignores a port after the address, which some proxies add: `192.0.2.1:80`, `[2001:db8::1]:80`. A string that is not
     /// an address counts as a client of its own.
-    init(_ text: String) {
+    package init(_ text: String) {
         let text = ClientAddress.withoutPort(text)
         if let address = ClientAddress.parse(text, AF_INET, byteCount: 4) {
             bytes = address

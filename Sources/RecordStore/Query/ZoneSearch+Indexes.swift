@@ -48,12 +48,16 @@ extension ZoneSearch {
 
     /// The indexes that this search could use, but that do not exist or are not complete. If any index on one field is
     /// missing, only indexes on one field are returned. Otherwise the result may be one index on two fields.
+    /// Empty if the type has as many indexes as it may have.
     func missingIndexes(_ narrowest: Comparison?) -> [FieldIndex] {
+        guard indexCount < limits.indexesOfTypeMax else { return [] }
         var subjects = query.predicate.clauses.filter { KeyRange.ranges($0, now: now) != nil }.map(\.subject)
         if let sortSubject { subjects.append(sortSubject) }
         let missing = subjects.filter { indexID($0) == nil }
         guard missing.isEmpty, let sortSubject, let first = equalities(narrowest).first?.subject else {
-            return missing.map { FieldIndex(zone: zone, type: query.recordType, subject: $0) }
+            return missing.prefix(limits.indexesOfSearchMax).map {
+                FieldIndex(zone: zone, type: query.recordType, subject: $0)
+            }
         }
         let pair = FieldIndex(zone: zone, type: query.recordType, subject: first, second: sortSubject)
         return indexIDs[pair] == nil ? [pair] : []

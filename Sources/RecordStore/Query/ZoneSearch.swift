@@ -11,6 +11,10 @@ package struct SearchLimits: Sendable {
     /// How many record IDs a search may keep in memory. An index on a compared field is not used if it leaves more
     /// records than this.
     var candidatesInMemory = 50_000
+    /// How many indexes a type in one zone may have. Each save of a record changes the entries of all of them.
+    var indexesOfTypeMax = 32
+    /// How many indexes one search may ask for.
+    var indexesOfSearchMax = 4
 
     package init() {}
 }
@@ -36,6 +40,9 @@ struct ZoneSearch {
         let count: Int
     }
 
+    /// The number of the type's indexes, with those that are not complete.
+    let indexCount: Int
+
     /// The part of an index to walk along, in the order of the query's first key.
     struct Walk {
         let index: Int64
@@ -47,8 +54,9 @@ struct ZoneSearch {
 
     init(_ query: RecordQuery, zone: Int64, now: Int64, _ limits: SearchLimits, _ db: ReadConnection) throws {
         (self.db, self.query, self.zone, self.now, self.limits) = (db, query, zone, now, limits)
-        let known = try StoredIndex.all(zone: zone, type: query.recordType, db).filter(\.isComplete)
-        indexIDs = Dictionary(known.map { ($0.index, $0.id) }) { first, _ in first }
+        let known = try StoredIndex.all(zone: zone, type: query.recordType, db)
+        indexCount = known.count
+        indexIDs = Dictionary(known.filter(\.isComplete).map { ($0.index, $0.id) }) { first, _ in first }
         recordByID = try db.prepared(
             "SELECT \(RecordRow.sql) FROM records WHERE id = ? AND zone = ? AND fields IS NOT NULL")
     }

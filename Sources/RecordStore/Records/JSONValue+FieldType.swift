@@ -7,10 +7,10 @@ extension JSONValue {
     /// TIMESTAMP looks like a number, and BYTES look like STRING. So only the writer of a field can name these types.
     var inferredFieldType: String? { isArray ? elementType.map { "\($0)_LIST" } : scalarType }
 
-    /// The type of the elements. Whole numbers among others are DOUBLE too.
+    /// The type of the elements; nil if they have several types. Whole numbers among others are DOUBLE too.
     private var elementType: String? {
-        let types = elements.compactMap(\.scalarType)
-        return types.first == "INT64" && types.contains("DOUBLE") ? "DOUBLE" : types.first
+        let types = Set(elements.filter { !$0.isNull }.map(\.scalarType))
+        return types == ["INT64", "DOUBLE"] ? "DOUBLE" : types.count == 1 ? types.first ?? nil : nil
     }
 
     private var scalarType: String? {
@@ -23,8 +23,9 @@ extension JSONValue {
     }
 
     private var objectType: String? {
-        if self[.recordName] != nil { return "REFERENCE" }
-        if self["fileChecksum"] != nil { return "ASSETID" }
-        return self["latitude"] != nil && self["longitude"] != nil ? "LOCATION" : nil
+        if let name = self[.recordName] { return name.string?.isEmpty == false ? "REFERENCE" : nil }
+        if let checksum = self["fileChecksum"] { return checksum.isString ? "ASSETID" : nil }
+        guard let latitude = self["latitude"]?.double, let longitude = self["longitude"]?.double else { return nil }
+        return abs(latitude) <= 90 && abs(longitude) <= 180 ? "LOCATION" : nil
     }
 }

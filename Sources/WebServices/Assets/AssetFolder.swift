@@ -34,12 +34,13 @@ struct AssetFolder: Sendable {
     }
 
     /// Copies the files to a folder that does not exist yet, without the secret: gateways that share no files share no
-    /// tickets. If this folder is a symbolic link, copies the link, so that both gateways share the folder.
+    /// tickets. If this folder is a symbolic link, the copy is a link to the same folder, which both gateways then share.
     func copyFiles(to target: String) throws {
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { return }
         if try files.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeSymbolicLink {
-            return try files.copyItem(atPath: path, toPath: target)
+            let shared = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+            return try files.createSymbolicLink(atPath: target, withDestinationPath: shared)
         }
         try makeFolder(target)
         for name in try folders { try files.copyItem(atPath: "\(path)/\(name)", toPath: "\(target)/\(name)") }

@@ -18,7 +18,10 @@ extension WebService {
         let (rule, deadline) = (CreatorRule(user: lineMaker.origin.user), ContinuousClock.now + settings.writeTimeout)
         var results = [WriteResult](repeating: .refused(CreatorRule.busy), count: modify.items.count)
         var open = Array(modify.items.indices)
-        while !open.isEmpty, .now < deadline {
+        for round in 0... {
+            guard !open.isEmpty, .now < deadline else { break }
+            // Between two tries, the writes of others have time to end.
+            if round > 0 { try? await Task.sleep(for: .milliseconds(min(10 << min(round, 6), 500))) }
             let records = try await currentRecords(of: open.map { modify.items[$0] }, session)
             var (lines, sent): ([PendingLine], [Int]) = ([], [])
             var expectations: [Int: OperationText.Expectation] = [:]

@@ -19,7 +19,8 @@ extension WebService {
         if settings.isBehindTLS { options.forwardedClient = Self.forwardedClient }
         options.needsBody = { [self] in needsBody($0) }
         options.bodyBytesMax = { [tickets] path in
-            tickets.allowsUpload(to: path, at: .wall()) ? AssetFolder.bytesMax : nil
+            if path.hasPrefix(Self.signInPath) { return Self.signInBytesMax }
+            return tickets.allowsUpload(to: path, at: .wall()) ? AssetFolder.bytesMax : nil
         }
         (options.certificate, options.logRequest) = (certificate, log)
         options.eventLoopThreads = 2
@@ -121,7 +122,8 @@ extension WebServerRefusal {
             "the request is not valid HTTP; it needs one Host header, and its only Transfer-Encoding may be chunked"
         case .bodyTooLong:
             "the body has more than \(RequestBody.bytesMax) bytes: send several requests; or the file of an asset has more "
-                + "than \(AssetFolder.bytesMax) bytes, or its address was not issued by assets/upload or has expired"
+                + "than \(AssetFolder.bytesMax) bytes, or its address was not issued by assets/upload or has expired; or a "
+                + "sign-in has more than \(WebService.signInBytesMax) bytes"
         case .tooManyBodies:
             "the gateway has no room for the body beside the bodies that it holds already; send the request again"
         case .tooManyAnswers:

@@ -3,8 +3,8 @@ import RecordStore
 /// How much a user may save through the gateway. The limits are Belfry's own, because CloudKit publishes none. With
 /// them, the answer to a request for a list stays short.
 ///
-/// A gateway counts what its own store has. Requests at the same time, or at several gateways, may exceed a limit by a
-/// few items. Ingest does not know these limits: other producers may save more.
+/// A gateway counts what its own store has. Requests at the same time, or at several gateways, may together exceed a
+/// limit by the items that they save. Ingest does not know these limits: other producers may save more.
 enum UserLimits {
     /// The number of a user's subscriptions in one database.
     static let subscriptionsMax = 1_000
