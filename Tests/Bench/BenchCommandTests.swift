@@ -60,7 +60,9 @@ import Testing
     }
 
     @Test func `bench api gets an answer to every request and an event for every operation`() throws {
-        let (status, output) = try bench(["api", "--requests", "1000", "--connections", "8", "--json"])
+        let (status, output) = try bench([
+            "api", "--requests", "1000", "--records", "1200", "--connections", "8", "--json",
+        ])
         #expect(status == 0)
         try ParsedJSON.check(output) { report in
             let rows = report["rows"].map { Array($0.elements) } ?? []
