@@ -41,8 +41,8 @@ package final class AccessControl: Sendable {
         }
     }
 
-    /// Whether a request names a key of this gateway in its query or its headers. If not, ``authenticate(_:at:)`` refuses
-    /// the request, whatever its body is. Always true in open mode.
+    /// Whether a request names a key of this gateway in its query or its headers. If not, ``authenticate(_:at:)``
+    /// refuses the request, whatever its body is. Always true in open mode.
     package func namesKey(_ request: AccessRequest) -> Bool {
         switch monitor.currentReading() {
         case .open: true
@@ -94,7 +94,7 @@ package final class AccessControl: Sendable {
     private func limitingFailures<Result>(
         _ request: AccessRequest, at now: Instant, _ check: () throws(AccessError) -> (Result, keyID: String?)
     ) throws(AccessError) -> Result {
-        let client = ClientAddress(request.address)
+        let client = request.client
         try failures.withLock { limiter throws(AccessError) in try limiter.admit(client, at: now) }
         do throws(AccessError) {
             let (result, keyID) = try check()
@@ -108,12 +108,12 @@ package final class AccessControl: Sendable {
         }
     }
 
-    private func admit(_ client: ClientAddress, to keyID: String?, at now: Instant) throws(AccessError) {
+    private func admit(_ client: String, to keyID: String?, at now: Instant) throws(AccessError) {
         guard let keyID else { return }
         try failures.withLock { limiter throws(AccessError) in try limiter.admit(client, to: keyID, at: now) }
     }
 
-    private func record(_ client: ClientAddress, _ attempt: FailedAttempt, at now: Instant) {
+    private func record(_ client: String, _ attempt: FailedAttempt, at now: Instant) {
         failures.withLock { limiter in
             limiter.record(.client(client), at: now)
             if let keyID = attempt.keyID { limiter.record(.key(keyID), at: now) }

@@ -103,12 +103,12 @@ package enum Fields {
 }
 
 /// Checks the value of a field of type LOCATION: `{"latitude": 52.5, "longitude": 13.4, …}`.
-enum Location {
+package enum Location {
     private static let optionalNumbers: [StaticString] = [
         "horizontalAccuracy", "verticalAccuracy", "altitude", "speed", "course", "timestamp",
     ]
 
-    static func check(_ value: JSONValue) throws(ModelError) {
+    package static func check(_ value: JSONValue) throws(ModelError) {
         guard value.isObject else {
             throw Fields.misfit("a LOCATION is an object with latitude and longitude", value, expected: .object)
         }

@@ -17,7 +17,7 @@ package enum Reference {
         return types.contains { type.equals($0) }
     }
 
-    static func check(_ value: JSONValue) throws(ModelError) {
+    package static func check(_ value: JSONValue) throws(ModelError) {
         guard value.isObject else {
             throw Fields.misfit("a REFERENCE is an object with a recordName", value, expected: .object)
         }

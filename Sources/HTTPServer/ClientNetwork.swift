@@ -1,8 +1,8 @@
 import NIOCore
 
-/// The addresses that count as one client for the limits on bodies and connections: an IPv4 address, or the /64
-/// network of an IPv6 address, because one customer of a provider may use every address of that network.
-struct ClientNetwork: Hashable {
+/// The addresses that count as one client for limits: an IPv4 address, or the /64 network of an IPv6 address, because
+/// one customer of an access provider may use every address of that network.
+package struct ClientNetwork: Hashable, Sendable {
     private let bytes: [UInt8]
 
     private static let networkBytes = 8
@@ -19,5 +19,25 @@ struct ClientNetwork: Hashable {
             bytes = isMapped ? Array(all.suffix(4)) : Array(all.prefix(Self.networkBytes))
         case .unixDomainSocket: return nil
         }
+    }
+
+    /// Ignores a port after the address, which some proxies add: `192.0.2.1:80`, `[2001:db8::1]:80`. A string that is
+    /// not an address counts as a client of its own.
+    package init(_ text: String) {
+        let address = Self.withoutPort(text)
+        var parsed: ClientNetwork?
+        do { parsed = ClientNetwork(try SocketAddress(ipAddress: address, port: 0)) } catch {}
+        self = parsed ?? ClientNetwork(bytes: Array(address.utf8))
+    }
+
+    /// A string that is equal for equal clients only.
+    package var key: String { bytes.map { String($0, radix: 16) }.joined(separator: ".") }
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    private static func withoutPort(_ text: String) -> String {
+        if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count == 2 ? String(parts[0]) : text
     }
 }

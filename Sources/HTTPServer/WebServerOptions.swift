@@ -7,7 +7,8 @@ package struct WebServerOptions: Sendable {
     package var port: Int
     package var limits = WebServerLimits()
     /// Returns the maximum number of bytes in the body of a request to this path; nil means `limits.bodyBytesMax`. Must
-    /// not block. A path with a maximum of its own takes one request at a time; a second request is refused.
+    /// not block. A path with a greater maximum than `limits.bodyBytesMax` takes one request at a time; a second
+    /// request is refused.
     package var bodyBytesMax: @Sendable (_ path: String) -> Int? = { _ in nil }
     /// Whether the answer to a request depends on its body. If not, the request is answered at once, and the responder
     /// gets no body. Must not block.
@@ -66,8 +67,8 @@ package struct WebServerLimits: Sendable {
     /// length.
     package var heldAnswerBytesMax = 256 << 20
     /// Whether one client may have at most a quarter of ``heldBodyBytesMax``, ``heldAnswerBytesMax`` and
-    /// ``connectionsMax``. A client that holds no answer may still get one of any length. A client is an IPv4 address or
-    /// an IPv6 network (/64). Must be false if all clients connect through a proxy.
+    /// ``connectionsMax``. A client that holds no answer may still get one of any length. See ``ClientNetwork``. Must
+    /// be false if all clients connect through a proxy.
     package var limitsEachClient = true
     /// The time in which a whole request must arrive. It starts with the HTTP/1 connection or the HTTP/2 stream. For a
     /// later request of an HTTP/1 connection, it starts when the previous answer is written. After this time, the

@@ -111,8 +111,8 @@ public struct TransportRoom: Sendable, Hashable {
     /// The most pushes in flight to one device. A push that is under way counts until its last answer. Below 1 counts
     /// as 1.
     public var pushesPerDevice: Int
-    /// Whether the push service is silent, that is, has not answered recently. Pushes then wait for some seconds instead of
-    /// being deferred. So they keep their order if the push service answers again soon.
+    /// Whether the push service is silent, that is, has not answered recently. Pushes then wait for some seconds
+    /// instead of being deferred. So they keep their order if the push service answers again soon.
     public var isSilent: Bool
 
     /// A transport without channels of its own gives every app the same channel.
@@ -244,10 +244,11 @@ public struct TransportAnswer: Sendable, Hashable {
         case deferred
         /// The device's address became invalid at ``TransportAnswer/since``.
         case unregistered
-        /// The push service does not know the address, or knows it only for another app. The device or the configuration is
-        /// wrong.
+        /// The push service does not know the address, or knows it only for another app. The device or the
+        /// configuration is wrong.
         case unknownAddress = "unknown_address"
-        /// The push service rejects every push of this app until somebody solves the problem in ``TransportAnswer/reason``.
+        /// The push service rejects every push of this app until somebody solves the problem in
+        /// ``TransportAnswer/reason``.
         case stopped
     }
 

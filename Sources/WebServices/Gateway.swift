@@ -37,8 +37,9 @@ package final class Gateway: Sendable {
 
     /// How long requests in flight may take when the gateway stops.
     private static let grace = Duration.seconds(10)
-    /// How long writes wait for ingest when the gateway stops. Then the gateway answers that their outcome is unknown.
-    private static let writeGrace = Duration.seconds(2)
+    /// How long writes may wait for ingest when the gateway stops. Then the gateway answers that their outcome is
+    /// unknown.
+    private static let graceOfWrites = Duration.seconds(2)
     /// How long reads may go on when the gateway stops, so that the grace is enough to send their answers.
     private static let graceOfReads = Duration.seconds(2)
 
@@ -150,20 +151,27 @@ package final class Gateway: Sendable {
 extension Gateway {
     /// Opens the store of ingest's log, as soon as ingest says which log it has; nil if the gateway is stopped earlier.
     private func openStore() async throws -> RecordStore? {
-        let identity = try await SocketThread.run(name: "api start") { try self.logIdentity() }
-        guard let identity else { return nil }
-        return try RecordStore(path: "\(folder)/\(StoreFolder.storeName)", log: identity)
+        let end = try await SocketThread.run(name: "api start") { try self.logEnd() }
+        guard let end else { return nil }
+        let path = "\(folder)/\(StoreFolder.storeName)"
+        let store = try RecordStore(path: path, log: end.identity)
+        let applied = try store.applied.sequence
+        guard applied <= end.lastSequence else {
+            throw RecordStoreError.unusable(
+                path: path,
+                reason:
+                    "the store has event \(applied), but the log ends at \(end.lastSequence), as after the log was restored "
+                    + "from an older copy: make the store again with belfry store rebuild")
+        }
+        return store
     }
 
-    private func logIdentity() throws -> LogIdentity? {
+    private func logEnd() throws -> LogEnd? {
         let probe = try HealthProbe(plan, context)
         while mayServe {
             if let refusal = try probe.refusal(onlyIfCertain: true) { throw refusal }
-            guard let answer = try probe.ask(timeout: .milliseconds(200)), let identity = LogEnd(answer)?.identity
-            else {
-                continue
-            }
-            return identity
+            guard let answer = try probe.ask(timeout: .milliseconds(200)), let end = LogEnd(answer) else { continue }
+            return end
         }
         return nil
     }
@@ -233,7 +241,7 @@ extension Gateway {
         onReady(service.address(port: server.port))
         for await _ in signals.stop {}
         let closing = Task {
-            try await Task.sleep(for: Self.writeGrace)
+            try await Task.sleep(for: Self.graceOfWrites)
             service.writes.close()
         }
         try await server.stop(within: Self.grace)

@@ -1,10 +1,10 @@
-import Access
+import HTTPServer
 
 /// The client for whom a read is done.
 enum Reader: Hashable, Sendable {
     case user(String, container: String)
     /// A client that has not signed in.
-    case address(ClientAddress)
+    case client(ClientNetwork)
 }
 
 /// Jobs that wait until they may begin. Readers take turns, and one reader may run only a few jobs at once. The jobs of

@@ -45,8 +45,7 @@ final class WebService: Sendable {
     ) async throws(ServiceError) -> ServiceAnswer {
         if request.path == OpenAPIDocument.path { return ServiceAnswer(body: Array(OpenAPIDocument.text.utf8)) }
         if request.path.hasPrefix(Self.assetPath) {
-            return try await read(request, for: .address(ClientAddress(request.client))) {
-                [self] _ throws(ServiceError) in
+            return try await read(request, for: .client(request.client)) { [self] _ throws(ServiceError) in
                 try saveOrReturnAsset(request)
             }
         }
@@ -176,7 +175,7 @@ struct Session: Sendable {
     }
 
     func reader(_ request: ServiceRequest) -> Reader {
-        caller.user.map { .user($0, container: caller.path.container) } ?? .address(ClientAddress(request.client))
+        caller.user.map { .user($0, container: caller.path.container) } ?? .client(request.client)
     }
 
     /// The user's account, for a request that needs a user.
@@ -219,7 +218,7 @@ extension ServiceError {
 extension AccessRequest {
     init(_ request: ServiceRequest) {
         self.init(
-            path: request.path, rawQuery: request.query, body: request.body, address: request.client,
+            path: request.path, rawQuery: request.query, body: request.body, client: request.client.key,
             header: request.header)
     }
 }

@@ -132,7 +132,7 @@ import Time
 
     @Test(arguments: [Field.keyID, Field.date, Field.signature])
     func `a header that occurs twice is refused`(field: String) {
-        let request = AccessRequest(path: Self.path, address: "192.0.2.1") { name in
+        let request = AccessRequest(path: Self.path, client: "192.0.2.1") { name in
             name == field.lowercased() ? ["a", "a"] : []
         }
         #expect(Gate().refusal(request)?.summary == "400 \(field)")

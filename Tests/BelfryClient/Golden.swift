@@ -1,7 +1,7 @@
 import BelfryClient
 
-/// Pushes that CloudKit sent, with their identifiers replaced. Only ``zoneSilent`` was written by hand, in the form that
-/// clients parse.
+/// Pushes that CloudKit sent, with their identifiers replaced. Only ``zoneSilent`` was written by hand, in the form
+/// that clients parse.
 enum Golden {
     static let alice = "_0123456789abcdef0123456789abcdef"
 

@@ -1,5 +1,5 @@
-import Access
 import Dispatch
+import HTTPServer
 import TestSupport
 import Testing
 
@@ -20,7 +20,7 @@ struct LongReadTests {
             for number in 0..<ReadThreads.count {
                 blocked.append(
                     Task {
-                        try await rig.gateway.reads.run(for: .address(ClientAddress("\(number)"))) { _ in
+                        try await rig.gateway.reads.run(for: .client(ClientNetwork("\(number)"))) { _ in
                             begun.continuation.yield()
                             release.wait()
                         }

@@ -1,5 +1,5 @@
-import Access
 import Dispatch
+import HTTPServer
 import RecordStore
 import Synchronization
 import TestSupport
@@ -100,7 +100,7 @@ struct ReadThreadsTests {
         var queue = ReadQueue<String>(runningMax: 2)
         for number in 1...4 { queue.add("a\(number)", of: Self.alice) }
         queue.add("b1", of: Self.bob)
-        queue.add("c1", of: .address(ClientAddress("c")))
+        queue.add("c1", of: .client(ClientNetwork("c")))
         queue.add("b2", of: Self.bob)
         var begun: [String] = []
         while let (job, _) = queue.next() { begun.append(job) }
@@ -120,7 +120,7 @@ struct ReadThreadsTests {
         var random = Seeded(seed)
         var queue = ReadQueue<Int>(runningMax: ReadThreads.countForOneReader)
         var (waiting, running): ([Int: Int], [(number: Int, reader: Reader)]) = ([:], [])
-        func reader(_ number: Int) -> Reader { .address(ClientAddress("\(number)")) }
+        func reader(_ number: Int) -> Reader { .client(ClientNetwork("\(number)")) }
         for number in 0..<5_000 {
             if random.isOneIn(2) {
                 let owner = random.below(6)

@@ -15,7 +15,7 @@ struct FailureLimiter: Sendable {
     }
 
     enum Subject: Hashable, Sendable {
-        case client(ClientAddress)
+        case client(String)
         case key(String)
 
         var limit: Limit { if case .client = self { FailureLimiter.clientLimit } else { FailureLimiter.keyLimit } }
@@ -33,14 +33,14 @@ struct FailureLimiter: Sendable {
     var count: Int { refills.count }
 
     /// - Throws: `THROTTLED` if the client's bucket has no token.
-    func admit(_ client: ClientAddress, at now: Instant) throws(AccessError) {
+    func admit(_ client: String, at now: Instant) throws(AccessError) {
         if let wait = wait(.client(client), at: now) {
             throw .throttled(wait, "too many failed attempts from this address")
         }
     }
 
     /// - Throws: `THROTTLED` if the key's bucket has no token and the client's bucket is not full.
-    func admit(_ client: ClientAddress, to keyID: String, at now: Instant) throws(AccessError) {
+    func admit(_ client: String, to keyID: String, at now: Instant) throws(AccessError) {
         guard let refill = refills[.client(client)], refill > now, let wait = wait(.key(keyID), at: now) else { return }
         throw .throttled(wait, "too many failed attempts with this key")
     }

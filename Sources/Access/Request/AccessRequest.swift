@@ -5,20 +5,20 @@ package struct AccessRequest {
     /// The query as the client sent it, without the question mark; empty if the request has no query.
     package var rawQuery: String
     package var body: [UInt8]
-    /// The client's IP address, for the limit of failed attempts. If the gateway knows only the address of a proxy, all
-    /// clients of the proxy share one limit.
-    package var address: String
+    /// The client for which failed attempts are counted. Requests with equal strings share one limit. If the gateway
+    /// knows only the address of a proxy, all clients of the proxy share one limit.
+    package var client: String
     /// Returns all values of a header. The name must be in lower case.
     package var header: (_ name: String) -> [String]
 
     package init(
-        path: String, rawQuery: String = "", body: [UInt8] = [], address: String,
+        path: String, rawQuery: String = "", body: [UInt8] = [], client: String,
         header: @escaping (_ name: String) -> [String] = { _ in [] }
     ) {
         self.path = path
         self.rawQuery = rawQuery
         self.body = body
-        self.address = address
+        self.client = client
         self.header = header
     }
 

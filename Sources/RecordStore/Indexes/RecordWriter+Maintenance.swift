@@ -4,8 +4,6 @@ import Predicates
 extension RecordWriter {
     /// The largest number of indexes in one store.
     private static let indexesMax = 10_000
-    /// The largest number of indexes in one database, so that one user cannot take the places of all.
-    private static let indexesOfDatabaseMax = 500
 
     /// Does a part of the work that no event needs: builds indexes that queries asked for, and removes the rows of
     /// deleted zones and of old deletions (see ``forget(before:)``). Call the function again, between events, while it
@@ -45,25 +43,13 @@ extension RecordWriter {
         guard !wanted.isEmpty else { return }
         try indexes.load(db)
         for index in wanted.prefix(RecordWriter.indexesMax - indexes.count) {
-            guard
-                try StoredIndex.all(zone: index.zone, type: index.type, db).count < store.searchLimits.indexesOfTypeMax,
-                try indexCount(inDatabaseOf: index.zone, db) < RecordWriter.indexesOfDatabaseMax
-            else { continue }
+            guard try store.searchLimits.allowMoreIndexes(on: index.type, in: index.zone, db) else { continue }
             try db.prepared("INSERT OR IGNORE INTO fieldIndexes(zone, type, field) VALUES (?, ?, ?)").run([
                 .int(index.zone), .text(index.type), .text(index.name),
             ])
         }
         indexes.invalidate()
         try indexes.load(db)
-    }
-
-    private func indexCount(inDatabaseOf zone: Int64, _ db: Database) throws -> Int {
-        try db.prepared(
-            """
-            SELECT count(*) FROM fieldIndexes i JOIN zones z ON z.id = i.zone
-                WHERE z.database = (SELECT database FROM zones WHERE id = ?)
-            """
-        ).first([.int(zone)]) { Int($0.int(0)) } ?? 0
     }
 
     /// Adds the next records to an index. Until the index is complete, events update only the entries of records that

@@ -11,8 +11,8 @@ extension RecordStore {
     ///
     /// - Parameter now: The value of `now()` in predicates.
     /// - Throws: ``RecordReadError/zoneNotFound(_:)``; ``RecordReadError/badQuery(_:)`` if the marker does not belong
-    ///   to the query; ``RecordReadError/cancelled`` and ``RecordReadError/tookTooLong(lacksIndex:)`` if the limit stops
-    ///   the read; ``RecordReadError/store(_:)`` if the store cannot be read.
+    ///   to the query; ``RecordReadError/cancelled`` and ``RecordReadError/tookTooLong(lacksIndex:)`` if the limit
+    ///   stops the read; ``RecordReadError/store(_:)`` if the store cannot be read.
     package func query(
         _ query: RecordQuery, in database: DatabaseID, now: Instant, within limit: ReadLimit = .none
     ) throws(RecordReadError) -> QueryPage {

@@ -48,19 +48,23 @@ extension ZoneSearch {
 
     /// The indexes that this search could use, but that do not exist or are not complete. If any index on one field is
     /// missing, only indexes on one field are returned. Otherwise the result may be one index on two fields.
-    /// Empty if the type has as many indexes as it may have.
-    func missingIndexes(_ narrowest: Comparison?) -> [FieldIndex] {
-        guard indexCount < limits.indexesOfTypeMax else { return [] }
+    private func missingIndexes(_ narrowest: Comparison?) -> [FieldIndex] {
         var subjects = query.predicate.clauses.filter { KeyRange.ranges($0, now: now) != nil }.map(\.subject)
         if let sortSubject { subjects.append(sortSubject) }
         let missing = subjects.filter { indexID($0) == nil }
         guard missing.isEmpty, let sortSubject, let first = equalities(narrowest).first?.subject else {
-            return missing.prefix(limits.indexesOfSearchMax).map {
-                FieldIndex(zone: zone, type: query.recordType, subject: $0)
-            }
+            return missing.map { FieldIndex(zone: zone, type: query.recordType, subject: $0) }
         }
         let pair = FieldIndex(zone: zone, type: query.recordType, subject: first, second: sortSubject)
         return indexIDs[pair] == nil ? [pair] : []
+    }
+
+    /// The indexes that the search may ask for. Empty if no index is missing, or if the type or the database has as
+    /// many indexes as it may have.
+    func obtainableIndexes(_ narrowest: Comparison?) throws -> [FieldIndex] {
+        let missing = missingIndexes(narrowest).prefix(limits.indexesOfSearchMax)
+        guard !missing.isEmpty, try limits.allowMoreIndexes(on: query.recordType, in: zone, db) else { return [] }
+        return Array(missing)
     }
 
     /// The comparison whose index leaves the fewest records. Nil if no comparison can use an index, or if every such
@@ -103,5 +107,20 @@ extension ZoneSearch {
                 ]) { Int($0.int(0)) } ?? 0
         }
         return count
+    }
+}
+
+extension SearchLimits {
+    /// Whether the record type and the database of its zone may have more indexes. Indexes that are not complete count
+    /// too.
+    func allowMoreIndexes(on type: String, in zone: Int64, _ db: some SQLConnection) throws -> Bool {
+        guard try StoredIndex.all(zone: zone, type: type, db).count < indexesOfTypeMax else { return false }
+        let ofDatabase = try db.prepared(
+            """
+            SELECT count(*) FROM fieldIndexes i JOIN zones z ON z.id = i.zone
+                WHERE z.database = (SELECT database FROM zones WHERE id = ?)
+            """
+        ).first([.int(zone)]) { Int($0.int(0)) }
+        return ofDatabase ?? 0 < indexesOfDatabaseMax
     }
 }

@@ -13,6 +13,8 @@ package struct SearchLimits: Sendable {
     var candidatesInMemory = 50_000
     /// How many indexes a type in one zone may have. Each save of a record changes the entries of all of them.
     var indexesOfTypeMax = 32
+    /// How many indexes one database may have, so that one user cannot take the places of all.
+    var indexesOfDatabaseMax = 500
     /// How many indexes one search may ask for.
     var indexesOfSearchMax = 4
 
@@ -40,9 +42,6 @@ struct ZoneSearch {
         let count: Int
     }
 
-    /// The number of the type's indexes, with those that are not complete.
-    let indexCount: Int
-
     /// The part of an index to walk along, in the order of the query's first key.
     struct Walk {
         let index: Int64
@@ -55,7 +54,6 @@ struct ZoneSearch {
     init(_ query: RecordQuery, zone: Int64, now: Int64, _ limits: SearchLimits, _ db: ReadConnection) throws {
         (self.db, self.query, self.zone, self.now, self.limits) = (db, query, zone, now, limits)
         let known = try StoredIndex.all(zone: zone, type: query.recordType, db)
-        indexCount = known.count
         indexIDs = Dictionary(known.filter(\.isComplete).map { ($0.index, $0.id) }) { first, _ in first }
         recordByID = try db.prepared(
             "SELECT \(RecordRow.sql) FROM records WHERE id = ? AND zone = ? AND fields IS NOT NULL")
@@ -69,8 +67,9 @@ struct ZoneSearch {
         with matcher: inout RecordMatcher, into found: inout FirstPositions, _ missing: inout [FieldIndex]
     ) throws {
         let narrowest = try narrowest()
+        let lacking = try obtainableIndexes(narrowest)
         defer {
-            if examined > limits.rowsWithoutIndex || db.stop == .tookTooLong { missing += missingIndexes(narrowest) }
+            if examined > limits.rowsWithoutIndex || db.stop == .tookTooLong { missing += lacking }
         }
         if let narrowest, !walksInstead(of: narrowest) {
             try look(at: candidates(narrowest), &matcher, &found)

@@ -1,3 +1,5 @@
+import CloudKitModel
+import Events
 import JSON
 
 extension JSONValue {
@@ -23,9 +25,14 @@ extension JSONValue {
     }
 
     private var objectType: String? {
-        if let name = self[.recordName] { return name.string?.isEmpty == false ? "REFERENCE" : nil }
-        if let checksum = self["fileChecksum"] { return checksum.isString ? "ASSETID" : nil }
-        guard let latitude = self["latitude"]?.double, let longitude = self["longitude"]?.double else { return nil }
-        return abs(latitude) <= 90 && abs(longitude) <= 180 ? "LOCATION" : nil
+        do throws(ModelError) {
+            if self[.recordName] != nil {
+                try Reference.check(self)
+                return "REFERENCE"
+            }
+            if let checksum = self["fileChecksum"] { return checksum.isString ? "ASSETID" : nil }
+            try Location.check(self)
+            return "LOCATION"
+        } catch { return nil }
     }
 }

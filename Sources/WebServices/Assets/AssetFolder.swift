@@ -34,7 +34,8 @@ struct AssetFolder: Sendable {
     }
 
     /// Copies the files to a folder that does not exist yet, without the secret: gateways that share no files share no
-    /// tickets. If this folder is a symbolic link, the copy is a link to the same folder, which both gateways then share.
+    /// tickets. If this folder is a symbolic link, the copy is a link to the same folder, which both gateways then
+    /// share.
     func copyFiles(to target: String) throws {
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { return }

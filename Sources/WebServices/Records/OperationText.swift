@@ -54,7 +54,8 @@ struct OperationText: Sendable {
         }.text
     }
 
-    /// What a forced operation expects at the record's address. Ingest refuses the operation if it finds something else.
+    /// What a forced operation expects at the record's address. Ingest refuses the operation if it finds something
+    /// else.
     enum Expectation {
         case noRecord
         case record(ChangeTag)

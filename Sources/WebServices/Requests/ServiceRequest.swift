@@ -1,5 +1,6 @@
 import CloudKitModel
 import Foundation
+import HTTPServer
 import JSON
 import Time
 
@@ -13,8 +14,8 @@ struct ServiceRequest: Sendable {
     /// Returns all values of a header. The name must be in lower case.
     var header: @Sendable (String) -> [String]
     var body: [UInt8]
-    /// The client's address without its port.
-    var client: String
+    /// The client, as the limits on clients count it.
+    var client: ClientNetwork
     /// Identifies the request in the access log and in errors.
     var id: String
     var now: Instant

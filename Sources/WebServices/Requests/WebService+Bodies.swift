@@ -18,6 +18,6 @@ extension WebService {
         // The answer to a sign-in names the first mistake in the body before it says that the API token is wrong.
         if head.path.hasPrefix(Self.signInPath) { return true }
         return access.namesKey(
-            AccessRequest(path: head.path, rawQuery: head.query, address: "", header: head.header))
+            AccessRequest(path: head.path, rawQuery: head.query, client: "", header: head.header))
     }
 }

@@ -49,7 +49,8 @@ extension WebService {
         let answer = await answer(
             ServiceRequest(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",
-                header: { request.values(ofHeader: $0) }, body: request.body, client: request.client ?? "",
+                header: { request.values(ofHeader: $0) }, body: request.body,
+                client: ClientNetwork(request.client ?? ""),
                 id: request.id ?? "", now: .wall(), whenClientIsGone: { request.whenClientIsGone($0) }))
         if settings.accessLog != nil { request.note(answer.notes.members) }
         return WebResponse(answer, status: HTTPResponse.Status(code: answer.status))

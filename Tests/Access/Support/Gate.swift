@@ -63,7 +63,7 @@ struct Gate {
         _ path: String = Gate.path(), _ query: String = "", body: String = "", address: String = "192.0.2.1",
         headers: [String: String] = [:]
     ) -> AccessRequest {
-        AccessRequest(path: path, rawQuery: query, body: Array(body.utf8), address: address) { name in
+        AccessRequest(path: path, rawQuery: query, body: Array(body.utf8), client: address) { name in
             headers.filter { $0.key.lowercased() == name }.map(\.value)
         }
     }

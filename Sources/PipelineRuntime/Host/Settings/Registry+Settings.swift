@@ -33,7 +33,8 @@ extension Registry {
     }
 
     /// The stage with a seal, a checksum of the contents, on each secret in its settings and on each file that a
-    /// transport's setting names. So a changed key file counts as a changed setting. A source and a program get no seals.
+    /// transport's setting names. So a changed key file counts as a changed setting. A source and a program get no
+    /// seals.
     package func sealed(_ stage: PipelineStage) -> PipelineStage {
         guard stage.command.isEmpty, stages[stage.kind]?.isSource == false else { return stage }
         let files: Set<String> = transports.values.reduce(into: []) { $0.formUnion($1.fileKeys) }
