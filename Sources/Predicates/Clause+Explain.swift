@@ -28,7 +28,7 @@ extension RecordView {
         return switch clause.subject {
         case .field(let name): clause.verdict(on: fields?.member(name))
         case .system(let field):
-            switch field.view(in: record) {
+            switch field.view(in: record, of: save) {
             case .nothing: .fieldMissing
             case let view: clause.verdict(of: view)
             }
@@ -36,12 +36,22 @@ extension RecordView {
         }
     }
 
-    /// The value that a clause compares; nil if the record does not have it, and for a search in all fields.
-    package func value(for clause: Clause) -> JSONValue? {
+    /// The JSON of the value that a clause compares; nil if the record does not have the value, and for a search in all
+    /// fields.
+    package func json(for clause: Clause) -> [UInt8]? {
         switch clause.subject {
-        case .field(let name): fields?.member(name)?["value"]
-        case .system(let field): field.value(in: record)
+        case .field(let name): fields?.member(name)?["value"].map { Array($0.raw) }
+        case .system(let field): json(of: field)
         case .allText: nil
+        }
+    }
+
+    private func json(of field: SystemField) -> [UInt8]? {
+        if let value = field.value(in: record) { return Array(value.raw) }
+        return switch field.view(in: record, of: save) {
+        case .integer(let milliseconds): Array(String(milliseconds).utf8)
+        case .reference(let name): Array(name.raw)
+        default: nil
         }
     }
 }

@@ -13,8 +13,8 @@ package struct PredicateWarning: Sendable, Hashable {
     }
 
     /// A stable word for programs: `predicate.never` for a predicate that can never be true, `predicate.never_side` for
-    /// a side of an OR that can never be true, `predicate.only_empty` for a comparison that only an empty list
-    /// satisfies, alone or together with other comparisons.
+    /// a side of an OR that can never be true, `predicate.only_empty` for a comparison that, by itself or together with
+    /// other comparisons, only an empty list satisfies.
     package var code: String
     package var position: Position
     /// A sentence that describes the contradiction.

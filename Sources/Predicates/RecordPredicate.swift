@@ -14,8 +14,8 @@ import JSON
 /// - Numbers are compared exactly, also 64-bit integers with doubles. Timestamps are numbers: milliseconds since 1970.
 ///   Numbers and timestamps are one type. `TRUE` and `FALSE` in a text, and Boolean arguments, are 1 and 0. A Boolean
 ///   in a record counts as missing.
-/// - Bytes and strings are distinguished by the `type` of the field's dictionary. Without a type, bytes are compared
-///   with the base64 string of the field.
+/// - Bytes and strings are distinguished by the `type` of the field's dictionary. A string in a field without a type
+///   may be either: in a comparison with bytes, it is read as base64.
 /// - `now()` is the recorded time of the change, so that a replay has the same result. In a query of records, `now()`
 ///   is the time of the query.
 /// - References are equal if their record names are equal. Bytes are given as base64 and compared as bytes.
@@ -68,12 +68,16 @@ package struct RecordPredicate: Sendable, Hashable {
     ///   - fields: Nil, or a value that is not an object, counts as a record without fields.
     ///   - record: The record dictionary, for system fields: `{"recordName":…,"created":{"timestamp":…},…}`.
     ///   - now: The value of `now()` in milliseconds since 1970; if it is nil, no comparison with `now()` holds.
-    package func matches(_ fields: JSONValue?, of record: JSONValue? = nil, now: Int64? = nil) -> Bool {
-        let view = RecordView(record: record, fields: fields, now: now)
+    ///   - save: The save of the record, for system fields that the dictionary lacks; nil for a deleted record, and if
+    ///     it is unknown.
+    package func matches(
+        _ fields: JSONValue?, of record: JSONValue? = nil, now: Int64? = nil, save: RecordSave? = nil
+    ) -> Bool {
+        let view = RecordView(record: record, fields: fields, now: now, save: save)
         return !isNever && clauses.allSatisfy { view.holds($0) } && alternatives.allSatisfy { view.holds($0) }
     }
 
-    /// Like ``matches(_:of:now:)``, for records with so many values that one evaluation may take seconds.
+    /// Like ``matches(_:of:now:save:)``, for records with so many values that one evaluation may take seconds.
     ///
     /// - Parameter check: Called before each comparison. An error that it throws ends the evaluation.
     package func matches(

@@ -1,5 +1,20 @@
 import JSON
 
+/// Who saved a record, and when. A system field that the record dictionary lacks has the value that follows from it.
+/// Valid while its JSON is valid.
+package struct RecordSave {
+    /// The name of the user's record; nil if the user is unknown.
+    package let user: JSONValue?
+    /// In milliseconds since 1970.
+    package let milliseconds: Int64
+    /// Whether the save created the record.
+    package let isCreate: Bool
+
+    package init(user: JSONValue?, milliseconds: Int64, isCreate: Bool) {
+        (self.user, self.milliseconds, self.isCreate) = (user?.isString == true ? user : nil, milliseconds, isCreate)
+    }
+}
+
 /// The parts of a record that a predicate compares. Valid while their JSON is valid.
 package struct RecordView {
     /// The record dictionary with the system fields.
@@ -8,16 +23,18 @@ package struct RecordView {
     package let fields: JSONValue?
     /// The value of `now()` in milliseconds since 1970; if it is nil, no comparison with `now()` holds.
     package let now: Int64?
+    /// The save of the record; nil for a deleted record, and if it is unknown.
+    package let save: RecordSave?
 
-    package init(record: JSONValue?, fields: JSONValue?, now: Int64? = nil) {
-        (self.record, self.fields, self.now) = (record, fields, now)
+    package init(record: JSONValue?, fields: JSONValue?, now: Int64? = nil, save: RecordSave? = nil) {
+        (self.record, self.fields, self.now, self.save) = (record, fields, now, save)
     }
 
     package func holds(_ clause: Clause) -> Bool {
         let clause = clause.at(now)
         return switch clause.subject {
         case .field(let name): fields?.member(name).map { clause.holds(forField: $0) } ?? false
-        case .system(let field): clause.holds(for: field.view(in: record))
+        case .system(let field): clause.holds(for: field.view(in: record, of: save))
         case .allText: clause.holdsForWords(of: fields)
         }
     }

@@ -56,7 +56,7 @@ package enum SystemField: String, Sendable, Hashable, CaseIterable {
     /// The value in the record dictionary; nil if it is missing.
     ///
     /// - Parameter record: `{"recordName":…,"created":{"timestamp":…,"userRecordName":…},…}`
-    package func value(in record: JSONValue?) -> JSONValue? {
+    func value(in record: JSONValue?) -> JSONValue? {
         switch self {
         case .recordID: record?["recordName"]
         case .creationDate: record?["created"]?["timestamp"]
@@ -67,10 +67,21 @@ package enum SystemField: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    package func view(in record: JSONValue?) -> FieldView {
-        guard let value = value(in: record) else { return .nothing }
+    /// - Parameter save: The save of the record; nil for a deleted record, and if it is unknown.
+    package func view(in record: JSONValue?, of save: RecordSave?) -> FieldView {
+        guard let value = value(in: record) else { return save.map { view(of: $0) } ?? .nothing }
         if isReference { return value.isString ? .reference(value) : .nothing }
         return isDate == value.isNumber ? FieldView(scalar: value) : .nothing
+    }
+
+    private func view(of save: RecordSave) -> FieldView {
+        switch self {
+        case .modificationDate: .integer(save.milliseconds)
+        case .creationDate: save.isCreate ? .integer(save.milliseconds) : .nothing
+        case .lastModifiedUserRecordID: save.user.map { .reference($0) } ?? .nothing
+        case .creatorUserRecordID: save.isCreate ? save.user.map { .reference($0) } ?? .nothing : .nothing
+        case .recordID, .recordChangeTag: .nothing
+        }
     }
 
     var isDate: Bool { self == .creationDate || self == .modificationDate }

@@ -46,6 +46,27 @@ struct SystemFieldTests {
         #expect(try !own.matches(record: Self.record) && own.matches(record: #"{"fields":{"\#(name)":\#(value)}}"#))
     }
 
+    @Test func `a save stands in for the system fields that the record lacks`() throws {
+        func holds(_ text: String, _ record: String, isCreate: Bool) throws -> Bool {
+            try withJSON(record) { record in
+                try withJSON(#""_alice""#) { user in
+                    try RecordPredicate(text: text).matches(
+                        record["fields"], of: record,
+                        save: RecordSave(user: user, milliseconds: 1_767_225_600_000, isCreate: isCreate))
+                }
+            }
+        }
+        for isCreate in [true, false] {
+            #expect(try holds("lastModifiedUserRecordID == '_alice'", "{}", isCreate: isCreate))
+            #expect(try holds("modificationDate == 1767225600000", "{}", isCreate: isCreate))
+            #expect(try holds("creatorUserRecordID == '_alice'", "{}", isCreate: isCreate) == isCreate)
+            #expect(try holds("creationDate == 1767225600000", "{}", isCreate: isCreate) == isCreate)
+            #expect(try !holds("recordChangeTag != nil", "{}", isCreate: isCreate))
+            #expect(try !holds("recordID != nil", "{}", isCreate: isCreate))
+            #expect(try holds("lastModifiedUserRecordID == '_bob'", Self.record, isCreate: isCreate))
+        }
+    }
+
     @Test func `a system field with the wrong type counts as missing`() throws {
         for record in [#"{"created":{"timestamp":"1"}}"#, #"{"created":7}"#, #"{"created":{"timestamp":null}}"#] {
             #expect(try !RecordPredicate(text: "creationDate != nil").matches(record: record))

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PipelineTestKit
 @testable import WebServices
 
 @Suite("The gateway: who may write records of the public database", .serialized, .timeLimit(.minutes(3)))
@@ -46,6 +47,29 @@ struct PublicRecordsTests {
                     found["records.0.\($0)"]
                 }
                 #expect(Set(users).count == 1 && users[0] != nil, "\(operation): \(answers) \(found)")
+            }
+        }
+    }
+
+    @Test func `a subscription sees the creator of a public record in each change`() async throws {
+        try await GatewayRig.with { rig in
+            try await rig.post(
+                "tokens/register", #"{"apnsEnvironment":"development","apnsToken":"6a0f"}"#, as: "_carol")
+            for (user, alert) in [("_alice", "of Alice"), ("_bob", "of Bob")] {
+                let subscription =
+                    #"{"subscriptionType":"query","firesOn":["create","update","delete"],"query":{"recordType":"Note","#
+                    + #""filterBy":[{"comparator":"EQUALS","systemFieldName":"createdUserRecordName","#
+                    + #""fieldValue":{"value":"\#(user)"}}]},"notificationInfo":{"alertBody":"\#(alert)"}}"#
+                let saved = try await rig.post(
+                    "public/subscriptions/modify",
+                    #"{"operations":[{"operationType":"create","subscription":\#(subscription)}]}"#, as: "_carol")
+                #expect(saved["subscriptions.0.subscriptionID"] != nil, "\(saved)")
+            }
+            for operation in ["create", "forceUpdate", "forceReplace", "forceDelete"] {
+                let written = try await write(operation, "board", as: "_alice", in: rig)
+                #expect(written["records.0.recordName"] == "board", "\(written)")
+                let push = await rig.pushes.next()
+                #expect(push.contains("of Alice"), "\(operation): \(push)")
             }
         }
     }

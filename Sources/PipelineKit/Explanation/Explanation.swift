@@ -55,10 +55,10 @@ public struct Explanation: Sendable, Hashable {
         /// A copy of a JSON value.
         public init(_ name: String, _ value: JSONView) { self.init(name, value.value) }
 
-        package init(_ name: String, _ value: JSONValue) {
-            self.name = name
-            json = Array(value.raw)
-        }
+        package init(_ name: String, _ value: JSONValue) { self.init(name, json: Array(value.raw)) }
+
+        /// - Parameter json: The text of one JSON value.
+        package init(_ name: String, json: [UInt8]) { (self.name, self.json) = (name, json) }
 
         /// A JSON array of strings.
         public init(_ name: String, _ texts: [String]) {
@@ -73,8 +73,7 @@ public struct Explanation: Sendable, Hashable {
 
         /// - Parameter buffer: The text of one JSON value.
         package init(_ name: String, _ buffer: borrowing ByteBuffer) {
-            self.name = name
-            json = Array(buffer.bytes)
+            self.init(name, json: Array(buffer.bytes))
         }
     }
 

@@ -166,7 +166,8 @@ extension FilterReader {
         case .nothing:
             throw BrokenRule(
                 "null can be compared only with NOT_EQUALS, which finds records that have the field; to find records "
-                    + "that lack it, let the app save a second field, as in has_title EQUALS 0")
+                    + "that lack it, let the app save a second field, such as has_title with 0 or 1, and use "
+                    + "has_title EQUALS 0")
         case .list(let values):
             guard comparator.takesList else {
                 throw BrokenRule("\(name(comparator, isNegated)) needs one value, not an array")

@@ -103,7 +103,8 @@ extension TextParser {
     func noNull(at place: Token) -> PredicateError {
         refused(
             "null can be compared only as in title != nil, which finds records that have the field; to find records "
-                + "that lack it, let the app save a second field, as in has_title == 0",
+                + "that lack it, let the app save a second field, such as has_title with 0 or 1, and use "
+                + "has_title == 0",
             at: place)
     }
 

@@ -48,7 +48,7 @@ package struct RecordDictionaries: ~Copyable {
         if let others = record.others { buffer.append(raw: "," + others) }
     }
 
-    /// - Parameter isComplete: Whether the fields lack no type and no address of an asset.
+    /// - Parameter isComplete: Whether nothing has to be added to the fields: no type, and no download URL of an asset.
     private mutating func append(fields: UnsafeRawBufferPointer, _ isComplete: Bool, to buffer: inout ByteBuffer) {
         guard desiredKeys != nil || numbersAsStrings || !isComplete else { return buffer.append(fields) }
         do {
@@ -140,15 +140,17 @@ extension SystemValues {
     /// Appends `"recordChangeTag"`, `"created"` and `"modified"`.
     func append(to buffer: inout ByteBuffer) {
         buffer.append(.recordChangeTag, ChangeTag(sequence: sequence).text)
-        buffer.append(member: "created")
-        created.append(to: &buffer)
-        buffer.append(member: "modified")
-        modified.append(to: &buffer)
+        created.append(to: &buffer, as: RecordStamp.created)
+        modified.append(to: &buffer, as: "modified")
     }
 }
 
 extension RecordStamp {
-    fileprivate func append(to buffer: inout ByteBuffer) {
+    /// The member of a record dictionary that says when and by whom the record was created.
+    package static let created: Member = "created"
+
+    package func append(to buffer: inout ByteBuffer, as member: Member) {
+        buffer.append(member: member)
         buffer.object {
             $0.append("timestamp", milliseconds)
             $0.append("userRecordName", user)

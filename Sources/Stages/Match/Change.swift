@@ -1,6 +1,7 @@
 import Events
 import JSON
 import PipelineKit
+import Predicates
 import Time
 
 enum Database: Int32 {
@@ -197,6 +198,13 @@ struct Change: ~Escapable {
     private static func owner(_ name: JSONValue?) -> JSONValue? {
         guard let name, name.isString, !name.equals("__defaultOwner__") else { return nil }
         return name
+    }
+
+    /// Nil if the change deletes the record. The user is the one that the gateway's store keeps: the user of the
+    /// origin, or else the owner of the database.
+    var save: RecordSave? {
+        guard reason != .delete else { return nil }
+        return RecordSave(user: origin?[.user] ?? owner, milliseconds: milliseconds, isCreate: reason == .create)
     }
 
     /// The value of `now()` in predicates, in milliseconds since 1970.

@@ -190,7 +190,7 @@ extension ChangeCheck {
     }
 
     private var record: RecordView {
-        RecordView(record: change.record, fields: change.fields, now: change.milliseconds)
+        RecordView(record: change.record, fields: change.fields, now: change.milliseconds, save: change.save)
     }
 
     private func explained(_ condition: Condition) -> Explanation {
@@ -206,14 +206,14 @@ extension ChangeCheck {
     }
 
     private func explained(_ clause: Clause) -> Explanation {
-        let value = record.value(for: clause)
+        let value = record.json(for: clause)
         let (code, text) = verdict(record.verdict(of: clause), clause, value)
         let details: [Explanation.Detail] = [.init("clause", clause.text), .init("field", clause.field)]
-        return part(code, text, details + (value.map { [.init("value", $0)] } ?? []))
+        return part(code, text, details + (value.map { [.init("value", json: $0)] } ?? []))
     }
 
     private func verdict(
-        _ verdict: Clause.Verdict, _ clause: Clause, _ value: JSONValue?
+        _ verdict: Clause.Verdict, _ clause: Clause, _ value: [UInt8]?
     ) -> (ExplanationCode, String) {
         let (text, field) = (clause.text, clause.field)
         let was = value.map { "\(field) was \(ChangeCheck.shortened($0))" } ?? "\(field) had no value"
@@ -230,8 +230,8 @@ extension ChangeCheck {
         }
     }
 
-    private static func shortened(_ value: JSONValue) -> String {
-        let text = unsafe String(decoding: value.raw, as: UTF8.self)
+    private static func shortened(_ json: [UInt8]) -> String {
+        let text = json.text
         return text.count > valueMax ? text.prefix(valueMax) + "…" : text
     }
 }

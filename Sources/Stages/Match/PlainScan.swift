@@ -57,7 +57,8 @@ package struct PlainScan: ~Copyable {
             && change.container.equals(one.container) && change.environment.equals(one.environment)
             && change.owner?.equals(one.user) ?? true
             && one.recordType.map { change.recordType?.equals($0) ?? false } ?? true && isInZone(one, change)
-            && one.predicate.matches(change.fields, of: change.record, now: change.milliseconds)
+            && one.predicate.matches(
+                change.fields, of: change.record, now: change.milliseconds, save: change.save)
     }
 
     /// A database subscription watches every zone except the default zone (CKDatabaseSubscription).

@@ -24,18 +24,19 @@ extension WebService {
             if round > 0 { try? await Task.sleep(for: .milliseconds(min(10 << min(round, 6), 500))) }
             let records = try await currentRecords(of: open.map { modify.items[$0] }, session)
             var (lines, sent): ([PendingLine], [Int]) = ([], [])
-            var expectations: [Int: OperationText.Expectation] = [:]
+            var found: [Int: OperationText.Found] = [:]
             for (index, record) in zip(open, records) {
                 switch rule.decision(on: modify.items[index], record) {
                 case .end(let result): results[index] = result
-                case .send(let expectation):
-                    expectations[index] = expectation
-                    lines.append(try modify.line(index..<index + 1, lineMaker, expecting: expectations))
+                case .send(let present):
+                    found[index] = present
+                    lines.append(try modify.line(index..<index + 1, lineMaker, after: found))
                     sent.append(index)
                 }
             }
             let written = try await write(lines, by: deadline)
-            open = zip(sent, written).filter { $1.isRefused(because: expectations[$0]) }.map(\.0)
+            open = zip(sent, written)
+                .filter { modify.items[$0].text.isForced && $1.isRefused(because: found[$0]) }.map(\.0)
             for (index, result) in zip(sent, written) where !open.contains(index) { results[index] = result }
         }
         return results
@@ -73,7 +74,7 @@ private struct CreatorRule {
     }
 
     enum Decision {
-        case send(OperationText.Expectation?)
+        case send(OperationText.Found?)
         case end(WebService.WriteResult)
     }
 
@@ -86,7 +87,7 @@ private struct CreatorRule {
         case (.forceDelete, .noRecord): .end(.stored([]))
         case (_, .noRecord): item.text.isForced ? .send(.noRecord) : .end(.refused(Self.missing))
         case (_, .record(let record)) where record.created.user == user:
-            .send(item.text.isForced ? .record(record.changeTag) : nil)
+            .send(.record(record.changeTag, created: record.created))
         case (_, .record): .end(.refused(Self.notCreator))
         }
     }
@@ -101,10 +102,11 @@ private struct CreatorRule {
 }
 
 extension PendingWrites.Result {
-    /// Whether ingest refused the line because the record was not as the operation expected it.
-    fileprivate func isRefused(because expectation: OperationText.Expectation?) -> Bool {
-        guard case .refused(let refusal) = self, let expectation else { return false }
-        return switch expectation {
+    /// Whether ingest refused the line of a forced operation because something else was at its address than the gateway
+    /// found.
+    fileprivate func isRefused(because found: OperationText.Found?) -> Bool {
+        guard case .refused(let refusal) = self, let found else { return false }
+        return switch found {
         case .noRecord: refusal.code == "record.exists"
         case .record: refusal.code == "record.conflict" || refusal.code == "record.missing"
         }

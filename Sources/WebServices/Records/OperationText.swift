@@ -1,11 +1,12 @@
 import CloudKitModel
 import Events
 import JSON
+import RecordStore
 
 /// An operation in the form that ingest reads: with the record's name, type, change tag, zone ID, parent and
-/// fields. The record's other members, such as `created` and `share`, are left out. Members of the zone ID that the
-/// model does not know are left out too: a request may have one zone ID for all its operations, and each operation gets
-/// a copy of it.
+/// fields. Other members that the client sends, such as `created` and `share`, are left out. Members of the zone ID
+/// that the model does not know are left out too: a request may have one zone ID for all its operations, and each
+/// operation gets a copy of it.
 struct OperationText: Sendable {
     let type: OperationType
     /// The change tag as JSON; nil if the client gave none.
@@ -54,11 +55,10 @@ struct OperationText: Sendable {
         }.text
     }
 
-    /// What a forced operation expects at the record's address. Ingest refuses the operation if it finds something
-    /// else.
-    enum Expectation {
+    /// What the gateway found at the address of an operation on a public record.
+    enum Found {
         case noRecord
-        case record(ChangeTag)
+        case record(ChangeTag, created: RecordStamp)
     }
 
     /// Whether the operation is made without regard to the record that exists.
@@ -66,13 +66,16 @@ struct OperationText: Sendable {
 
     /// Appends the operation.
     ///
-    /// - Parameter expectation: Applies only to forced operations; nil leaves the operation as the client wrote it.
-    func append(to json: inout ByteBuffer, expecting expectation: Expectation?) {
+    /// - Parameter found: What the gateway found at the address. A forced operation is then appended as one that is not
+    ///   forced, so ingest refuses it if something else is at the address by then. If a record was found, its creation
+    ///   is added for subscriptions that compare it. Nil leaves the operation as the client wrote it.
+    func append(to json: inout ByteBuffer, after found: Found?) {
         var (type, changeTag) = (type, changeTag)
-        if let expectation, isForced {
-            switch expectation {
+        if isForced {
+            switch found {
             case .noRecord: type = .create
-            case .record(let tag): (type, changeTag) = (type.unforced, "\"\(tag.text)\"")
+            case .record(let tag, _): (type, changeTag) = (type.unforced, "\"\(tag.text)\"")
+            case nil: break
             }
         }
         json.object { json in
@@ -82,6 +85,7 @@ struct OperationText: Sendable {
                 json.append(.recordChangeTag, raw: changeTag)
                 json.appendSeparator()
                 members.withUnsafeBytes { json.append($0) }
+                if case .record(_, let created) = found { created.append(to: &json, as: RecordStamp.created) }
             }
         }
     }

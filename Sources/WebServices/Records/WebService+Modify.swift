@@ -34,15 +34,15 @@ extension ModifyRequest {
         try lines.map { operations throws(ServiceError) in try line(operations, lineMaker) }
     }
 
-    /// - Parameter expectations: What the forced operations of the line expect, by their indexes in ``items``.
+    /// - Parameter found: What the gateway found at the addresses of the operations, by their indexes in ``items``.
     /// - Throws: `QUOTA_EXCEEDED` if the line is longer than ingest accepts.
     func line(
-        _ operations: Range<Int>, _ lineMaker: LineMaker, expecting expectations: [Int: OperationText.Expectation] = [:]
+        _ operations: Range<Int>, _ lineMaker: LineMaker, after found: [Int: OperationText.Found] = [:]
     ) throws(ServiceError) -> PendingLine {
         var text = ByteBuffer()
         for index in operations {
             if index > operations.lowerBound { text.append(byte: UInt8(ascii: ",")) }
-            items[index].text.append(to: &text, expecting: expectations[index])
+            items[index].text.append(to: &text, after: found[index])
         }
         let line = lineMaker.make { $0.modify(Array(text.bytes)) }
         guard line.bytes.count <= DoorLimits.modifyBytesMax else {

@@ -58,6 +58,17 @@ struct ExplainTests {
         #expect(failed.map(\.code) == [.clauseFalse, .clauseTrue, .conditionFalse])
     }
 
+    @Test func `the explanation has the values that follow from who saved the record, and when`() throws {
+        let query = Line.query(#""predicate":"creatorUserRecordID == '_b' AND modificationDate > 5""#)
+        let parts = try #require(try feed(Line.save(query)).explain(Line.change()).first).parts.suffix(2)
+        #expect(
+            parts.map(\.text) == [
+                #"creatorUserRecordID == reference('_b') is false: creatorUserRecordID was "_a""#,
+                "modificationDate > 5 is false: modificationDate was 0",
+            ])
+        #expect(parts.map { $0.detail("value") } == [#""_a""#, "0"])
+    }
+
     @Test func `the explanation names the container, environment, database or owner that differs`() throws {
         let feed = try feed(Line.save(Line.query()))
         let other = #""container":"iCloud.d","environment":"development""#

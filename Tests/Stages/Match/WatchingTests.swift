@@ -148,7 +148,7 @@ struct WatchingTests {
             (#""predicate":"a == 2 OR title BEGINSWITH 'A cat'""#, true),
             (#""predicate":"a == 1 AND (a == 2 OR a == 3)""#, false),
             (#""predicate":"distanceToLocation:fromLocation:(p, location(1, 2)) < 200000""#, true),
-            (#""predicate":"p != nil AND creationDate != nil""#, false),
+            (#""predicate":"p != nil AND recordChangeTag != nil""#, false),
             (#""filterBy":[{"comparator":"EQUALS","systemFieldName":"recordName","fieldValue":{"value":"n1"}}]"#, true),
             (#""filterBy":[{"comparator":"CONTAINS_ALL_TOKENS","fieldValue":{"value":"cat dog"}}]"#, false),
         ])
@@ -169,6 +169,32 @@ struct WatchingTests {
         #expect(try !watches(save, change(#"{"timestamp":5,"userRecordName":"_x"}"#)))
         #expect(try !watches(save, change(#"{"timestamp":6,"userRecordName":"_y"}"#)))
         #expect(try !watches(save, change(#"{"timestamp":6}"#)))
+    }
+
+    @Test(
+        arguments: [
+            (#""predicate":"creatorUserRecordID == '_x'""#, [true, false, false]),
+            (#""predicate":"creationDate == 7""#, [true, false, false]),
+            (#""predicate":"lastModifiedUserRecordID == '_x'""#, [true, true, false]),
+            (#""predicate":"modificationDate == 7""#, [true, true, false]),
+            (
+                #""filterBy":[{"comparator":"NOT_EQUALS","systemFieldName":"modifiedUserRecordName","#
+                    + #""fieldValue":{"value":"_y"}}]"#, [true, true, false]
+            ),
+        ])
+    func `an event tells who modified or created a record that does not say it, and when`(
+        _ query: String, _ isWatched: [Bool]
+    ) throws {
+        for (change, isWatched) in zip(["create", "update", "delete"], isWatched) {
+            // Without an origin, the owner of the database has made the change.
+            for origin in [#""origin":{"user":"_x"},"#, ""] {
+                var feed = try Feed()
+                _ = try feed.send(Line.save(Line.query(query), user: "_x"))
+                let line = Line.change(change, owner: "_x").replacing(#""record":"#, with: #"\#(origin)"record":"#)
+                let events = try feed.send(line, at: 7_500)
+                #expect(events.contains { $0.hasPrefix(#"{"type":"match""#) } == isWatched, "\(change) \(origin)")
+            }
+        }
     }
 
     @Test func `a FALSEPREDICATE and an empty IN watch nothing`() throws {

@@ -16,7 +16,8 @@ struct PredicateCache {
 
         func holds(for change: Change) -> Bool {
             change.hasZoneOwner(sharedZoneOwner)
-                && predicate.matches(change.fields, of: change.record, now: change.milliseconds)
+                && predicate.matches(
+                    change.fields, of: change.record, now: change.milliseconds, save: change.save)
         }
     }
 

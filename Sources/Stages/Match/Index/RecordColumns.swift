@@ -144,13 +144,12 @@ extension RecordColumns.View {
 // MARK: - Loading
 
 extension RecordColumns {
-    /// Loads the fields that subscriptions to the record type compare.
+    /// Loads the fields of the changed record that subscriptions to its type compare.
     mutating func load(
-        _ fields: JSONValue?, of whole: JSONValue, _ type: Columns, _ names: SymbolTable.View,
-        _ values: ValueTable.View
+        _ change: borrowing Change, _ type: Columns, _ names: SymbolTable.View, _ values: ValueTable.View
     ) {
         let columns = unsafe type.view
-        if let fields {
+        if let fields = change.fields {
             var seen: (UInt64, UInt64) = (0, 0)
             for (key, field) in fields.members {
                 guard let name = unsafe names.find(key), let index = unsafe columns.fieldIndex(of: name) else {
@@ -167,8 +166,9 @@ extension RecordColumns {
             if let all = unsafe columns.allText { unsafe load(wordsOf: fields, columns.fields[all], values) }
         }
         guard unsafe columns.hasSystemFields else { return }
+        let save = change.save
         for (field, index) in type.system {
-            unsafe load(field.view(in: whole), columns.fields[index], columns, values)
+            unsafe load(field.view(in: change.record, of: save), columns.fields[index], columns, values)
         }
     }
 

@@ -28,8 +28,8 @@ struct Shape {
     private(set) var isCertain = true
     /// Whether the predicate is false for every record.
     private(set) var isNever = false
-    /// Whether the predicate has a condition, but the index can use no part of it. Then every cover includes a key that
-    /// says only that a field has a value.
+    /// Whether the predicate has a condition, but the index can use no part of it: there is no cover, or every cover
+    /// includes a key that says only that a field has a value.
     private(set) var isUnindexed = false
 
     /// Once there are this many covers, further clauses add no covers and no tests, so the predicate itself must be

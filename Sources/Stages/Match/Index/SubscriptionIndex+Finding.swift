@@ -59,7 +59,7 @@ extension SubscriptionIndex {
         let roots = roots(target)
         if target.recordType >= 0 { record.set(Columns.recordType, UInt32(target.recordType) + 1) }
         if roots.0 != nil || roots.1 != nil, let type = typeNumber(target.recordType) {
-            unsafe record.load(change.fields, of: change.record, types[type], names.view, values.view)
+            unsafe record.load(change, types[type], names.view, values.view)
         }
         let walk = unsafe Walk(
             forest: forest.view, record: record.view(sets: values.view.sets), intervals: intervals.view,

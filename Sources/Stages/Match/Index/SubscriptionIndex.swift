@@ -45,7 +45,8 @@ struct SubscriptionIndex {
     /// index, such a pair is called a scope.
     var scopes = PairTable()
     var types: [Columns] = []
-    /// The index in `types` for the number of a record type's name; -1 for other names.
+    /// By the number of a name in ``names``: the index in ``types`` of the record type with this name; -1 if there is
+    /// none.
     var typeNumbers: [Int32] = []
     let values = ValueTable()
     var store = SubscriptionStore()

@@ -104,6 +104,8 @@ struct DrawnChange {
     let recordType: String?
     let zone: String
     let line: String
+    /// The record in the line, with the system fields that follow from who saved the record, and when.
+    let recordWithSystemFields: String
 
     init(_ pools: CommandPools, _ random: inout Seeded) {
         place = DrawnPlace(pools, &random)
@@ -118,18 +120,27 @@ struct DrawnChange {
         let isTypeInRecord = !isDelete || random.isOneIn(2)
         if let recordType, isTypeInRecord { record.append(#""recordType":"\#(recordType)""#) }
         if zone != "_defaultZone" || random.isOneIn(2) { record.append(#""zoneID":{"zoneName":"\#(zone)"}"#) }
-        record += Self.systemFields(&random)
+        let system = Self.systemFields(&random)
+        record += system
         let fields = Self.fields(&random)
         if !isDelete, !random.isOneIn(30) { record.append(#""fields":\#(fields)"#) }
 
         var members = [#""type":"\#(isDelete ? "record.delete" : "record.save")""#, place.members]
         if place.database != "public" { members.append(#""owner":"\#(owner)""#) }
+        let origin = random.isOneIn(2) ? random.one(of: RandomField.names) : nil
+        if let origin { members.append(#""origin":{"user":"\#(origin)","device":"d"}"#) }
         members.append(#""record":{\#(record.joined(separator: ","))}"#)
         members.append(#""change":"\#(action)""#)
         let hasBefore = !random.isOneIn(isDelete ? 20 : 2)
         if hasBefore { members.append(#""before":\#(isDelete ? fields : Self.fields(&random))"#) }
         if let recordType, !isTypeInRecord { members.append(#""recordType":"\#(recordType)""#) }
         line = "{\(members.joined(separator: ","))}"
+        let user = (origin ?? (place.database == "public" ? nil : owner)).map { #","userRecordName":"\#($0)""# } ?? ""
+        let saved = isDelete ? [] : action == "create" ? ["created", "modified"] : ["modified"]
+        let missing = saved.filter { name in !system.contains { $0.hasPrefix(#""\#(name)""#) } }
+        // The changes of the tests happen at the time 0.
+        record += missing.map { #""\#($0)":{"timestamp":0\#(user)}"# }
+        recordWithSystemFields = "{\(record.joined(separator: ","))}"
     }
 
     private static func systemFields(_ random: inout Seeded) -> [String] {

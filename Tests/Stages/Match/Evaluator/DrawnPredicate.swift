@@ -78,8 +78,8 @@ extension DrawnPredicate {
         }
     }
 
-    /// Draws a clause about a field that is not a list. Whatever the type of the field, one clause in ten compares with
-    /// a text. If its comparator is IN, it has no value, a text, or a text and a number.
+    /// Draws a clause about a field that is not a list. One clause in ten compares with a text, whatever the type of
+    /// the field. With the comparator IN, such a clause lists no value, one text, or a text and a number.
     private mutating func scalarClause(
         _ name: String, _ comparators: [Clause.Comparator], _ drawn: [FieldValue]
     ) -> Clause {

@@ -15,16 +15,25 @@ struct PlainEvaluator {
 
     /// The subscriptions that watch a change, in the order of their saves. Removes those of them that fire only once.
     mutating func watchers(of change: DrawnChange) throws -> [DrawnSubscription] {
-        let found = try withJSON(change.line) { event in
-            let record = event["record"]
-            let fields = change.action == "delete" ? event["before"] : record?["fields"]
-            return saved.filter { subscription in
+        let found = try change.withRecord { record, fields in
+            saved.filter { subscription in
                 subscription.watchesIgnoringPredicate(change)
                     && PlainPredicate(predicate: subscription.predicate).holds(fields, of: record)
             }
         }
         for subscription in found where subscription.firesOnce { delete(subscription.identity) }
         return found
+    }
+}
+
+extension DrawnChange {
+    /// Calls `body` with the record that predicates see, and its fields.
+    fileprivate func withRecord<Result>(_ body: (JSONValue, JSONValue?) throws -> Result) throws -> Result {
+        try withJSON(line) { event in
+            try withJSON(recordWithSystemFields) { record in
+                try body(record, action == "delete" ? event["before"] : record["fields"])
+            }
+        }
     }
 }
 
@@ -46,9 +55,7 @@ struct Coverage {
 
     /// Counts the true comparisons of a matching predicate, and its ORs.
     mutating func add(_ subscription: DrawnSubscription, _ change: DrawnChange) throws {
-        try withJSON(change.line) { event in
-            let record = event["record"]
-            let fields = change.action == "delete" ? event["before"] : record?["fields"]
+        try change.withRecord { record, fields in
             let view = RecordView(record: record, fields: fields)
             for clause in subscription.predicate.clauses { count(clause, view) }
             for alternative in subscription.predicate.alternatives { count(alternative, view) }
