@@ -18,7 +18,7 @@ final class Connections: ServerChildChannel {
     private let kind: Mutex<any ServerChildChannel>
 
     init(_ options: WebServerOptions, _ responder: @escaping HTTPChannelHandler.Responder) {
-        open = OpenConnections(options.limits)
+        open = OpenConnections(options)
         (self.options, self.responder) = (options, responder)
         kind = Mutex(HTTP1Channel(responder: responder, configuration: options.http1))
         if let certificate = options.certificate { use(certificate) }

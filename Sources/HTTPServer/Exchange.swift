@@ -81,7 +81,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         var head = head
         let id = options.requestIDs?.make()
         if let ids = options.requestIDs { head.headerFields[ids.header] = id }
-        let client = options.forwardedClient(head.headerFields) ?? context.channel.remoteAddress?.ipAddress
+        let client = options.client(of: head.headerFields, context.channel)
         request = RequestInFlight(head, id: id, client: client)
         return head
     }

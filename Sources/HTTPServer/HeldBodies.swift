@@ -1,4 +1,3 @@
-import NIOCore
 import Synchronization
 
 /// Counts the bytes of the bodies that a server holds at once, on all connections: of requests, or of answers.
@@ -13,7 +12,8 @@ final class HeldBodies: Sendable {
     private let bytesMax: Int
     /// Nil if one client may hold as much as all clients together.
     private let bytesPerClientMax: Int?
-    /// Whether a limit admits a body of any length if nothing else counts for this limit.
+    /// Whether a body may exceed ``bytesMax`` while the server holds no other body, and ``bytesPerClientMax`` while the
+    /// client holds no other body.
     private let admitsSingleBody: Bool
     private let counts = Mutex(Counts())
 
@@ -33,8 +33,10 @@ final class HeldBodies: Sendable {
     }
 
     /// A reservation for one request, which holds no bytes yet.
-    func reservation(for client: SocketAddress?) -> BodyReservation {
-        BodyReservation(in: self, client: bytesPerClientMax == nil ? nil : client.flatMap(ClientNetwork.init))
+    ///
+    /// - Parameter client: The client whose share it counts for; nil if it counts for none.
+    func reservation(for client: ClientNetwork?) -> BodyReservation {
+        BodyReservation(in: self, client: bytesPerClientMax == nil ? nil : client)
     }
 
     func hasRoom(for byteCount: Int, of client: ClientNetwork?) -> Bool {

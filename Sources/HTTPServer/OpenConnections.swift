@@ -15,9 +15,10 @@ final class OpenConnections: Sendable {
     private let maxPerClient: Int?
     private let channels = Mutex(Channels())
 
-    init(_ limits: WebServerLimits) {
-        max = limits.connectionsMax(openFilesMax: Self.openFilesMax)
-        maxPerClient = limits.limitsEachClient ? Swift.max(max / 4, 1) : nil
+    init(_ options: WebServerOptions) {
+        max = options.limits.connectionsMax(openFilesMax: Self.openFilesMax)
+        let limitsEachClient = options.limits.limitsEachClient && options.forwardedClient == nil
+        maxPerClient = limitsEachClient ? Swift.max(max / 4, 1) : nil
     }
 
     /// How many files and sockets this process may have open.

@@ -21,7 +21,7 @@ package struct WebRequest: Sendable {
         head = request.head
         (path, query) = (request.uri.path, request.uri.query)
         (self.body, self.id) = (body, id)
-        (self.client, self.channel) = (client ?? channel.remoteAddress?.ipAddress, channel)
+        (self.client, self.channel) = (client, channel)
     }
 
     package var method: HTTPRequest.Method { head.method }

@@ -29,13 +29,12 @@ extension WebServerOptions {
         to request: Request, _ channel: any Channel, _ bodies: HeldBodies, _ answers: HeldBodies,
         _ responder: WebServer.Responder
     ) async throws(Failure) -> WebResponse {
-        var (reservation, room) = (
-            bodies.reservation(for: channel.remoteAddress), answers.reservation(for: channel.remoteAddress)
-        )
+        let network = network(of: request.headers, channel)
+        var (reservation, room) = (bodies.reservation(for: network), answers.reservation(for: network))
         defer { reservation.end() }
         let body = try await body(of: request, &reservation)
         let id = requestIDs.flatMap { request.headers[$0.header] }
-        let whole = WebRequest(request, body: body, id: id, client: forwardedClient(request.headers), channel)
+        let whole = WebRequest(request, body: body, id: id, client: client(of: request.headers, channel), channel)
         let answer = await responder(whole)
         guard answer.body.readableBytes > WebServerLimits.smallAnswerBytesMax else { return answer }
         guard room.add(answer.body.readableBytes) else { throw .refused(.tooManyAnswers) }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import NIOCore
 
 /// Where a ``WebServer`` listens, and how it treats clients.
 package struct WebServerOptions: Sendable {
@@ -18,9 +19,9 @@ package struct WebServerOptions: Sendable {
     package var eventLoopThreads = 1
     /// Nil if requests get no ID.
     package var requestIDs: RequestIDs?
-    /// Returns the client's address that a proxy has added to the headers of a request. Nil means the address that the
-    /// connection comes from. Must not block.
-    package var forwardedClient: @Sendable (HTTPFields) -> String? = { _ in nil }
+    /// Set if all clients connect through a proxy. Returns the client's address that the proxy has added to the headers
+    /// of a request; nil if it has added none. Must not block.
+    package var forwardedClient: (@Sendable (HTTPFields) -> String?)?
     /// Called on an event loop once for each request whose head was read, when the answer or the connection ends. Must
     /// not block.
     package var logRequest: (@Sendable (AccessLogEntry) -> Void)?
@@ -28,6 +29,25 @@ package struct WebServerOptions: Sendable {
     /// `headTooLong`, and the headers of the request for all other refusals. The server adds `Retry-After`.
     package var refuse: @Sendable (WebServerRefusal, HTTPFields) -> WebResponse = { refusal, _ in
         WebResponse(status: refusal.status)
+    }
+
+    /// The address of a request's client; nil if it is unknown.
+    func client(of headers: HTTPFields, _ channel: any Channel) -> String? {
+        forwardedClient?(headers) ?? channel.remoteAddress?.ipAddress
+    }
+
+    /// The client whose share a request takes; nil if it has no share.
+    func network(of headers: HTTPFields, _ channel: any Channel) -> ClientNetwork? {
+        guard let forwardedClient else { return channel.remoteAddress.flatMap { ClientNetwork($0) } }
+        return forwardedClient(headers).map { ClientNetwork($0) }
+    }
+
+    /// The last address in `X-Forwarded-For`, which the proxy added. The client may have written the addresses before
+    /// it.
+    @Sendable package static func lastForwardedClient(_ headers: HTTPFields) -> String? {
+        let forwarded = HTTPField.Name("x-forwarded-for").flatMap { headers[values: $0].last }
+        let last = forwarded?.split(separator: ",", omittingEmptySubsequences: false).last?.filter { $0 != " " } ?? ""
+        return last.isEmpty ? nil : last
     }
 
     func bodyBytesMax(toPath path: String) -> Int { bodyBytesMax(path) ?? limits.bodyBytesMax }
@@ -48,8 +68,8 @@ package struct RequestIDs: Sendable {
 }
 
 package struct WebServerLimits: Sendable {
-    /// How many connections may be open, of all clients. A further connection is closed at once. A server uses at most
-    /// 100 fewer than the files that its process may open, but at least 10.
+    /// How many connections may be open, of all clients. A further connection is closed at once. If the process may
+    /// open too few files, the limit is lower: the number of these files minus 100, but not below 10.
     package var connectionsMax = 10_000
     /// Bytes of a path with its query; a longer one is answered 414.
     package var targetBytesMax = 8 << 10
@@ -67,8 +87,9 @@ package struct WebServerLimits: Sendable {
     /// length.
     package var heldAnswerBytesMax = 256 << 20
     /// Whether one client may have at most a quarter of ``heldBodyBytesMax``, ``heldAnswerBytesMax`` and
-    /// ``connectionsMax``. A client that holds no answer may still get one of any length. See ``ClientNetwork``. Must
-    /// be false if all clients connect through a proxy.
+    /// ``connectionsMax``. A client that holds no answer may still get one of any length. See ``ClientNetwork``. Behind
+    /// a proxy (``WebServerOptions/forwardedClient``), connections have no such limit, and neither have requests to
+    /// which the proxy has not added an address.
     package var limitsEachClient = true
     /// The time in which a whole request must arrive. It starts with the HTTP/1 connection or the HTTP/2 stream. For a
     /// later request of an HTTP/1 connection, it starts when the previous answer is written. After this time, the

@@ -125,7 +125,7 @@ package final class Gateway: Sendable {
     ///
     /// - Throws: `PipelineFileError` if the settings of the gateway have mistakes or the certificate cannot be used.
     ///   Also if the file changes the data folder, or settings of the gateway other than the paths of the certificate
-    ///   and its key: then with an error for each changed key.
+    ///   and its key: then with an error for each of these changes.
     package func reload(_ file: PipelineFile) throws(PipelineFileError) {
         let next = try GatewaySettings(of: file, path: path)
         let (reason, hint) = ("a reload cannot change this setting of the gateway", "restart belfry up to use it")
@@ -205,7 +205,11 @@ extension Gateway {
             let follower = try StoreFollower(
                 RecordWriter(store), applied: applied, socket, endpoint: plan.bind, service.writes, barrier
             ) { try cascades.send(afterDelete: $0) }
-            try follower.run(wake: signals.store) { threadsMayRun }
+            do { try follower.run(wake: signals.store) { threadsMayRun } } catch LinkError.refused(
+                _, "link.gone", let reason
+            ) {
+                throw StoreFolderError.behind(folder: folder, reason: reason)
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 import Access
+import BuiltInStages
+import Foundation
 import HTTPServer
 import PipelineKit
+import PipelineRuntime
 import Time
 
 /// The settings of the gateway for CloudKit Web Services, under `api` in a pipeline file.
@@ -49,12 +52,25 @@ package struct GatewaySettings: PluginSettings {
         folder = try settings.optionalPath("store")
         keys = try settings.optionalPath("keys")
         courier = try settings.optionalString("courier")
+        if let courier, !Self.isAddress(courier) {
+            throw settings.fail(
+                "courier", "expected the http or https address of the courier, without a slash at its end",
+                hint: "write one like http://127.0.0.1:7480")
+        }
         courierTransport = try settings.string("courierTransport", default: "courier")
         apnsTransport = try settings.string("apnsTransport", default: "apns")
         writeTimeout = try settings.duration(
             "writeTimeout", default: .seconds(20), in: .milliseconds(100)...(.seconds(300)))
         lagMax = try settings.duration("lagMax", default: .seconds(2), in: .milliseconds(100)...(.seconds(300)))
         predicates = try settings.choice("predicates", default: .cloudKit)
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        guard !text.hasSuffix("/"), let url = URLComponents(string: text), let scheme = url.scheme?.lowercased() else {
+            return false
+        }
+        return ["http", "https"].contains(scheme) && url.host?.isEmpty == false && url.query == nil
+            && url.fragment == nil && url.user == nil
     }
 
     package func secretErrors() -> [any Error] { [tls?.validationError()].compactMap(\.self) }
@@ -84,7 +100,24 @@ extension GatewaySettings {
                 reader.fail("from", "the gateway reads from the source, \(source), not from \(settings.from)")
             ])
         }
+        let unknown = try settings.unknownTransports(reader, file)
+        guard unknown.isEmpty else { throw PipelineFileError(unknown) }
         self = settings
+    }
+
+    /// A mistake for each setting that names no transport of the file. Settings that are left out are not checked. If
+    /// the file's stages have no transports that Belfry knows, nothing is checked: a plugin may have some.
+    private func unknownTransports(
+        _ reader: SettingsReader, _ file: PipelineFile
+    ) throws(PipelineFileError) -> [SettingsError] {
+        var known: [String] = []
+        for stage in file.stagesInOrder { known += try Registry.builtInStages.transports(of: stage).map(\.name) }
+        guard !known.isEmpty else { return [] }
+        return [("courierTransport", courierTransport), ("apnsTransport", apnsTransport)].compactMap { key, name in
+            guard reader.contains(key), !known.contains(name) else { return nil }
+            return reader.fail(
+                key, "no stage has a transport \(name)", hint: "the transports are \(known.joined(separator: ", "))")
+        }
     }
 
     /// Reads the files of the certificate; nil if the settings name no certificate.

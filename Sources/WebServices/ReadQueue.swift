@@ -20,7 +20,7 @@ struct ReadQueue<Job> {
     private let runningMax: Int
     /// The readers with a job that waits or runs.
     private var places: [Reader: Place] = [:]
-    /// The readers of whom a job may begin, in the order of their turns.
+    /// The readers whose next waiting job may begin, in the order of their turns.
     private var turns: [Reader] = []
 
     init(runningMax: Int) { self.runningMax = runningMax }

@@ -5,7 +5,8 @@ import Synchronization
 /// Threads for work that may take long: queries, reads of changes, and the files of assets. Swift's tasks share only as
 /// many threads as the machine has cores. On those threads, a few long requests would delay all other requests.
 final class ReadThreads: Sendable {
-    /// The store allows one more read at once than there are threads here. Requests that take little time use it.
+    /// One less than the reads that the store allows at once. The remaining read is for requests that take little time,
+    /// which do not use these threads.
     static let count = RecordStore.readersMax - 1
     /// One reader may occupy all threads but one. The last thread stays free for other readers, because a read of ten
     /// seconds is not interrupted for them.

@@ -12,6 +12,8 @@ final class WebService: Sendable {
     let access: AccessControl
     private let barrier: ReadBarrier
     private let reads: ReadThreads
+    /// For requests that save items of which a user may have only so many (``UserLimits``).
+    let turns = UserTurns()
     let ids = IDSource()
     let assets: AssetFolder
     let tickets: AssetTickets
@@ -58,11 +60,12 @@ final class WebService: Sendable {
             throw ServiceError(.accessDenied, "the gateway has no keys; make one with `belfry key create`")
         }
         let caller = try ServiceError.ofAccess { () throws(AccessError) in
-            let caller = try access.authenticate(AccessRequest(request), at: request.now)
-            if operation.writes { _ = try caller.requireWriting() }
-            return caller
+            try access.authenticate(AccessRequest(request), at: request.now)
         }
         (notes.user, notes.key) = (caller.user, caller.keyName)
+        if operation.writes {
+            try ServiceError.ofAccess { () throws(AccessError) in _ = try caller.requireWriting() }
+        }
         var answer = try await answer(operation, request, Session(caller, request))
         if let token = caller.webToken { answer.headers.append((Self.webTokenHeader, token)) }
         return answer
@@ -75,9 +78,9 @@ final class WebService: Sendable {
     private func answer(
         _ operation: Operation, _ request: ServiceRequest, _ session: Session
     ) async throws(ServiceError) -> ServiceAnswer {
-        // A write that makes events need not wait here: it is answered only when these events are in the store.
-        // `assets/upload` does not read the store. `notifications/read` makes no event, but reads the user's devices
-        // from the store.
+        // Reads wait here for the store. A write that makes events does not: it is answered only when these events are
+        // in the store. Two writes make no events. `assets/upload` does not read the store, so it does not wait.
+        // `notifications/read` reads the user's devices from the store, so it waits.
         if !operation.writes || operation == .notificationsRead { try await waitForStore() }
         // Operations that allow GET do not read the body, so it is checked here. The others check it when they read it.
         if operation.methods.contains("GET") { try RequestBody.check(request.body) }

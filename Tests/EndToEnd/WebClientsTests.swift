@@ -117,11 +117,13 @@ struct WebClientsTests {
         }
     }
 
-    /// Opens more connections than the limit of 10,000, sends a request on the first, and prints how many of
-    /// the other connections are open.
+    /// Opens more connections than the limit of 10,000, from five addresses, because an address may have only a quarter
+    /// of them. Sends a request on the first connection, and prints how many of the others are open.
     private static let idleConnections = """
         import socket, sys
-        connections = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(10_050)]
+        def connect(number):
+            return socket.create_connection(("127.0.0.1", int(sys.argv[1])), source_address=(f"127.0.0.{2 + number % 5}", 0))
+        connections = [connect(number) for number in range(10_050)]
         connections[0].sendall(b"GET /openapi.json HTTP/1.1\\r\\nhost: localhost\\r\\n\\r\\n")
         assert connections[0].recv(12) == b"HTTP/1.1 200"
         def is_open(connection):

@@ -36,7 +36,8 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `one client's answers get at most a quarter of the room, but a single answer fits`() async throws {
+    @Test
+    func `one client's answers get at most a quarter of the room, but its only answer may take more`() async throws {
         let rig = try await ServerRig { Self.restrict(&$0, heldAnswerBytesMax: 20 << 20) }
         let holder = try rig.connect(from: "127.0.0.1")
         holder.get("/big")

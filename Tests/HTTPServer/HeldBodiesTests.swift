@@ -48,7 +48,9 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a body is refused unread if its length does not fit, but a length alone takes no room`() async throws {
+    @Test func `a body is refused unread if its announced length does not fit, but takes no room before it comes`()
+        async throws
+    {
         let rig = try await ServerRig { Self.restrict(&$0, heldBodyBytesMax: 120) }
         var announcing = try (0..<3).map { _ in try rig.connect() }
         for client in announcing {
@@ -82,6 +84,25 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `behind a proxy, a client is known by the address that the proxy added`() async throws {
+        let rig = try await ServerRig {
+            Self.restrict(&$0, heldBodyBytesMax: 400)
+            ($0.limits.limitsEachClient, $0.forwardedClient) = (true, WebServerOptions.lastForwardedClient)
+        }
+        let holder = try rig.connect()
+        holder.send(
+            "POST / HTTP/1.1\r\nhost: x\r\n\(Self.forwarded("6.6.6.6, 192.0.2.1"))transfer-encoding: chunked\r\n\r\n"
+                + Self.chunk(99))
+        try await Task.sleep(for: .milliseconds(300))
+        try await sendBodies(to: rig, until: 503, header: Self.forwarded("192.0.2.1"))
+        for other in [Self.forwarded("192.0.2.1, 192.0.2.2"), ""] {
+            #expect(RawClient.statuses(in: try await send(to: rig, header: other)) == [200])
+        }
+        holder.send(Self.chunk(1) + "0\r\n\r\n")
+        #expect(await holder.statuses(1) == [200])
+        try await rig.stop()
+    }
+
     @Test func `a path with a limit of its own takes one request at a time`() async throws {
         let rig = try await ServerRig {
             Self.restrict(&$0, heldBodyBytesMax: 1000)
@@ -110,6 +131,8 @@ import Testing
         "\(String(byteCount, radix: 16))\r\n\(text(byteCount))\r\n"
     }
 
+    private static func forwarded(_ addresses: String) -> String { "x-forwarded-for: \(addresses)\r\n" }
+
     private static func restrict(_ options: inout WebServerOptions, heldBodyBytesMax: Int) {
         options.limits.bodyBytesMax = 100
         (options.limits.heldBodyBytesMax, options.limits.limitsEachClient) = (heldBodyBytesMax, false)
@@ -118,12 +141,14 @@ import Testing
 
     /// Sends a request with 50 bytes on a new connection.
     ///
+    /// - Parameter header: A header field with its line end; may be empty.
     /// - Returns: The whole answer.
     private func send(
-        to rig: ServerRig, _ path: String = "/", from source: String? = nil, isChunked: Bool = false
+        to rig: ServerRig, _ path: String = "/", from source: String? = nil, header: String = "",
+        isChunked: Bool = false
     ) async throws -> String {
         let client = try rig.connect(from: source)
-        let start = "POST \(path) HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
+        let start = "POST \(path) HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\(header)"
         client.send(
             isChunked
                 ? "\(start)transfer-encoding: chunked\r\n\r\n\(Self.chunk(50))0\r\n\r\n"
@@ -131,16 +156,17 @@ import Testing
         return await client.rest()
     }
 
-    /// Calls ``send(to:_:from:isChunked:)`` again and again until an answer has the status `status`.
+    /// Calls ``send(to:_:from:header:isChunked:)`` again and again until an answer has the status `status`.
     ///
     /// - Returns: This answer.
     @discardableResult
     private func sendBodies(
-        to rig: ServerRig, _ path: String = "/", until status: Int, from source: String? = nil, isChunked: Bool = false
+        to rig: ServerRig, _ path: String = "/", until status: Int, from source: String? = nil, header: String = "",
+        isChunked: Bool = false
     ) async throws -> String {
         var answer = ""
         while RawClient.statuses(in: answer) != [status] {
-            answer = try await send(to: rig, path, from: source, isChunked: isChunked)
+            answer = try await send(to: rig, path, from: source, header: header, isChunked: isChunked)
         }
         return answer
     }

@@ -55,7 +55,8 @@ struct DeviceTests {
         }
     }
 
-    @Test func `if a device's name is too long, the error names the member of the client's request`() async throws {
+    @Test
+    func `if a device's name is too long, the error names the member as the client's request does`() async throws {
         try await GatewayRig.with { rig in
             let long = String(repeating: "a", count: 300)
             let inBody = try await rig.post(

@@ -63,6 +63,38 @@ struct FrontTests {
         return try GatewaySettings(of: file, path: "web.yaml")
     }
 
+    @Test(arguments: [
+        "ftp://127.0.0.1:7480", "127.0.0.1:7480", "http://", "http://127.0.0.1:7480/", "http://h/?a=b", "http://u@h",
+    ])
+    func `the courier's address must be one that clients can continue with a path`(_ address: String) throws {
+        let error = #expect(throws: PipelineFileError.self) { try Self.settings("{courier: \"\(address)\"}") }
+        #expect(error?.first.keyPath == "api.courier" && error?.first.hint?.contains("http://127.0.0.1:7480") == true)
+        #expect(try Self.settings("{courier: \"https://push.example.com/a\"}").courier == "https://push.example.com/a")
+    }
+
+    @Test func `the settings may name only transports of the pipeline`() throws {
+        func settings(_ api: String) throws -> GatewaySettings {
+            let text = """
+                pipeline: web
+                stages:
+                  ingest: {}
+                  match: {from: ingest}
+                  coalesce: {from: match}
+                  payload: {from: coalesce}
+                  deliver: {from: payload, transports: {apple: {use: console}}}
+                api: \(api)
+                """
+            let file = try PipelineFile.parse(text, file: "web.yaml", registry: .builtIns)
+            return try GatewaySettings(of: file, path: "web.yaml")
+        }
+        #expect(try settings("{apnsTransport: apple}").courierTransport == "courier", "a default is not checked")
+        let error = #expect(throws: PipelineFileError.self) {
+            try settings("{apnsTransport: apns, courierTransport: c}")
+        }
+        #expect(error?.errors.map(\.keyPath) == ["api.apnsTransport", "api.courierTransport"])
+        #expect(error?.first.hint == "the transports are apple")
+    }
+
     @Test func `of the gateway's settings, a reload may change only the paths of the certificate and its key`() throws {
         let standard = try Self.settings("{}")
         for change in [
@@ -81,7 +113,9 @@ struct FrontTests {
         #expect(one.keysOfChanges(from: two).isEmpty)
     }
 
-    @Test func `a reload that changes other settings is refused with their keys and places`() async throws {
+    @Test func `a reload that changes other settings is refused, and the error has the key path and line of each`()
+        async throws
+    {
         try await GatewayRig.with { rig in
             let text = rig.text.replacing("api: {", with: "api: {lagMax: 3s, accessLog: a.log, ")
                 .replacing("data: \(rig.folder.path)", with: "data: \(rig.folder.path)/other")
@@ -165,7 +199,7 @@ struct FrontTests {
 
     // MARK: The length of bodies
 
-    @Test func `only a url that assets upload has returned accepts a body as long as an asset`() async throws {
+    @Test func `only a url from an answer of assets/upload accepts a body as long as an asset`() async throws {
         try await GatewayRig.with { rig in
             let upload = try await rig.post(
                 "private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#)
@@ -191,7 +225,7 @@ struct FrontTests {
             client.send("POST \(Self.lookup) HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4000001\r\n\r\n")
             let answer = await client.answers(1)
             #expect(answer.hasPrefix("HTTP/1.1 413 "), "\(answer)")
-            #expect(answer.contains("more than 4000000 bytes: send several requests"), "\(answer)")
+            #expect(answer.contains("A request may have at most 4000000 bytes: send several requests"), "\(answer)")
         }
     }
 

@@ -26,12 +26,12 @@ final class GatewayRig: Sendable {
     static let console = "{use: console}"
     static let container = "iCloud.com.example.Notes"
 
-    private init(_ settings: String, courier: String, clock: ReadClock?) throws {
+    private init(_ settings: String, log: String, courier: String, clock: ReadClock?) throws {
         folder = try Folder()
         text = """
             pipeline: web
             data: \(folder.path)
-            log: {sync: never}
+            log: \(log)
             stages:
               ingest: {}
               match: {from: ingest}
@@ -67,14 +67,15 @@ final class GatewayRig: Sendable {
     ///
     /// - Parameters:
     ///   - settings: Further settings of the gateway, each after a comma.
+    ///   - log: The settings of the logs.
     ///   - courier: The settings of the transport `courier`. With the default, ``pushes`` collects all pushes. With
     ///     other settings, the transports send the pushes, and ``pushes`` stays empty.
     ///   - clock: The clock for the time limit of reads; nil for the system's clock.
     static func with(
-        _ settings: String = "", courier: String = console, clock: ReadClock? = nil,
+        _ settings: String = "", log: String = "{sync: never}", courier: String = console, clock: ReadClock? = nil,
         _ body: (GatewayRig) async throws -> Void
     ) async throws {
-        let rig = try GatewayRig(settings, courier: courier, clock: clock)
+        let rig = try GatewayRig(settings, log: log, courier: courier, clock: clock)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await rig.process.run() }
             let (ports, ready) = AsyncStream.makeStream(of: Int.self)

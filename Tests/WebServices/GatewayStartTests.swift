@@ -25,4 +25,23 @@ struct GatewayStartTests {
             }
         }
     }
+
+    @Test func `a gateway whose store lacks events that the log no longer has names the ways out`() async throws {
+        let log = "{sync: never, segmentBytes: 64KiB, snapshotBytes: 4KiB, retention: {bytes: 64KiB}}"
+        try await GatewayRig.with(log: log) { rig in
+            let fields = #"{"title":{"value":"\#(String(repeating: "x", count: 50_000))"}}"#
+            for round in 0..<100 {
+                _ = try await rig.modify("forceReplace", "n1", fields: fields)
+                do {
+                    try await rig.withSecondGateway(store: rig.folder.file("second\(round)")) { _ in }
+                } catch StoreFolderError.behind(let folder, let reason) {
+                    let text = StoreFolderError.behind(folder: folder, reason: reason).description
+                    #expect(folder.hasSuffix("second\(round)") && text.contains("belfry store copy"), "\(text)")
+                    #expect(reason.contains("were removed"), "\(reason)")
+                    return
+                }
+            }
+            Issue.record("retention removed no events")
+        }
+    }
 }

@@ -426,7 +426,12 @@ struct GatewayTests {
             let json = try JSONSerialization.jsonObject(with: Data(document.text.utf8)) as? [String: Any]
             let paths = try #require(json?["paths"] as? [String: [String: Any]])
             var expected = Dictionary(
-                uniqueKeysWithValues: Operation.allCases.map { ($0.pathTemplate, Set($0.methods)) })
+                uniqueKeysWithValues: Operation.allCases.map {
+                    ("/database/1/{container}/{environment}/{database}/\($0.rawValue)", Set($0.methods))
+                })
+            for operation in ["create", "register"] {
+                expected["/device/1/{container}/{environment}/tokens/\(operation)"] = ["POST"]
+            }
             expected["/auth/1/{container}/{environment}/signin"] = ["POST"]
             expected["/assets/{ticket}"] = ["GET", "POST", "PUT"]
             #expect(

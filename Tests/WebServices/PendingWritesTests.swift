@@ -7,7 +7,7 @@ struct PendingWritesTests {
     private typealias Writes = PendingWrites<Int>
 
     @Test func `line feeds and carriage returns between the tokens of a client's JSON become spaces`() {
-        let line = PendingLine(id: "a", bytes: Array("{\r\n\"a\":\n[1]}".utf8))
+        let line = PendingLine(id: "a", of: .gateway, bytes: Array("{\r\n\"a\":\n[1]}".utf8))
         #expect(String(decoding: line.bytes, as: UTF8.self) == "{  \"a\": [1]}")
     }
 
@@ -16,7 +16,7 @@ struct PendingWritesTests {
         let writes = Writes {}
         writes.stored(through: 9, events: [])
         writes.begin(answered: 0, applied: 3)
-        async let results = writes.write([PendingLine(id: "a", bytes: [])], until: .now + .seconds(30))
+        async let results = writes.write([PendingLine(id: "a", of: .gateway, bytes: [])], until: .now + .seconds(30))
         while writes.takeLines(first: 1, countMax: 10, bytesMax: 100).lines.isEmpty { await Task.yield() }
         writes.answered(through: 1, last: 9, refusals: [:])
         guard case .stored(let events) = await results.first else {
@@ -30,10 +30,10 @@ struct PendingWritesTests {
     func `all lines of one write get the same request number, also when they are taken in two parts`() async {
         let writes = Writes {}
         writes.begin(answered: 0, applied: 0)
-        let lines = ["a", "b", "c"].map { PendingLine(id: $0, bytes: [1]) }
+        let lines = ["a", "b", "c"].map { PendingLine(id: $0, of: .gateway, bytes: [1]) }
         async let one = writes.write(lines, until: .now + .seconds(30))
         while writes.count < 1 { await Task.yield() }
-        async let other = writes.write([PendingLine(id: "d", bytes: [1])], until: .now + .seconds(30))
+        async let other = writes.write([PendingLine(id: "d", of: .gateway, bytes: [1])], until: .now + .seconds(30))
         while writes.count < 2 { await Task.yield() }
         let parts = [
             writes.takeLines(first: 1, countMax: 2, bytesMax: 100),
@@ -57,7 +57,7 @@ struct PendingWritesTests {
     func `at its deadline, a line that was not sent is dropped, and a line at the door stays`() async {
         let writes = Writes {}
         writes.begin(answered: 0, applied: 0)
-        let lines = ["a", "b"].map { PendingLine(id: $0, bytes: [1]) }
+        let lines = ["a", "b"].map { PendingLine(id: $0, of: .gateway, bytes: [1]) }
         async let results = writes.write(lines, until: .now + .seconds(60))
         while writes.count < 1 { await Task.yield() }
         #expect(writes.takeLines(first: 1, countMax: 1, bytesMax: 100).lines.map(\.id) == ["a"])
@@ -72,22 +72,62 @@ struct PendingWritesTests {
 
     @Test(.timeLimit(.minutes(1)))
     func `while too many bytes wait to be sent, a further write is refused at once`() async {
-        let writes = Writes(queueBytesMax: 3) {}
+        let writes = Writes(queueBytesMax: 4) {}
         writes.begin(answered: 0, applied: 0)
-        let long = PendingLine(id: "a", bytes: [1, 1, 1])
-        async let first = writes.write([long], until: .now + .seconds(60))
-        while writes.count < 1 { await Task.yield() }
+        async let a = writes.write([Self.line("a", of: "a", bytes: 2)], until: .now + .seconds(60))
+        async let b = writes.write([Self.line("b", of: "b", bytes: 2)], until: .now + .seconds(60))
+        while writes.count < 2 { await Task.yield() }
         func isRefused(_ id: String) async -> Bool {
-            let results = await writes.write([PendingLine(id: id, bytes: [1])], until: .now + .seconds(60))
+            let results = await writes.write([Self.line(id, of: id)], until: .now + .seconds(60))
             if case .refused(.notSent) = results.first { return true }
             return false
         }
-        #expect(await isRefused("b"))
-        #expect(writes.takeLines(first: 1, countMax: 10, bytesMax: 100).lines.map(\.id) == ["a"])
-        async let afterwards = isRefused("c")
-        while writes.count < 2 { await Task.yield() }
+        #expect(await isRefused("c"))
+        #expect(Set(writes.takeLines(first: 1, countMax: 10, bytesMax: 100).lines.map(\.id)) == ["a", "b"])
+        async let afterwards = isRefused("d")
+        while writes.count < 3 { await Task.yield() }
         writes.close()
         #expect(await !afterwards)
-        _ = await first
+        _ = await (a, b)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `while too many bytes of one user wait to be sent, only this user's further writes are refused`() async {
+        let writes = Writes(queueBytesMax: 16) {}
+        writes.begin(answered: 0, applied: 0)
+        async let first = writes.write([Self.line("a1", of: "a", bytes: 4)], until: .now + .seconds(60))
+        while writes.count < 1 { await Task.yield() }
+        let refused = await writes.write([Self.line("a2", of: "a")], until: .now + .seconds(60))
+        guard case .refused(.notSent) = refused.first else {
+            Issue.record("\(refused)")
+            return
+        }
+        async let other = writes.write([Self.line("b1", of: "b")], until: .now + .seconds(60))
+        while writes.count < 2 { await Task.yield() }
+        writes.close()
+        _ = await (first, other)
+    }
+
+    @Test func `users take turns to send one line, and the lines of each user keep their order`() {
+        var queue = LineQueue()
+        queue.append(["a1", "a2", "a3"].map { Self.line($0, of: "a") })
+        queue.append(["a4", "a5"].map { Self.line($0, of: "a") })
+        queue.append([Self.line("b1", of: "b"), Self.line("b2", of: "b")])
+        queue.append([Self.line("c1", of: "c", bytes: 50)])
+        #expect(queue.take(countMax: 4, bytesMax: 100).map(\.id) == ["a1", "b1", "c1", "a2"])
+        #expect(queue.bytes == 4 && queue.bytes(of: .user("b", container: "x")) == 1)
+        queue.removeAll { $0.id == "a3" || $0.id == "a5" }
+        #expect(queue.take(countMax: 1, bytesMax: 100).map(\.id) == ["b2"])
+        queue.append([Self.line("b3", of: "b", bytes: 60)])
+        queue.append([Self.line("c2", of: "c", bytes: 99)])
+        // Each line has a line feed, too. A line that is longer than the limit is sent alone.
+        #expect(queue.take(countMax: 9, bytesMax: 62).map(\.id) == ["a4"])
+        #expect(queue.take(countMax: 9, bytesMax: 62).map(\.id) == ["b3"])
+        #expect(queue.take(countMax: 9, bytesMax: 62).map(\.id) == ["c2"])
+        #expect(queue.take(countMax: 9, bytesMax: 62).isEmpty && queue.bytes == 0)
+    }
+
+    private static func line(_ id: String, of user: String, bytes: Int = 1) -> PendingLine {
+        PendingLine(id: id, of: .user(user, container: "x"), bytes: Array(repeating: 1, count: bytes))
     }
 }

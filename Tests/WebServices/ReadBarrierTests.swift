@@ -14,7 +14,8 @@ struct ReadBarrierTests {
         return task
     }
 
-    @Test func `a read passes when the store has the last event that ingest named after the read began`() async {
+    @Test
+    func `for a read, ingest is asked for its last event, and the read passes when the store has this event`() async {
         let task = await beginRead()
         #expect(barrier.beginQuestion() == 1)
         barrier.handleAnswer(last: 5)

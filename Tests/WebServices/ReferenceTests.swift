@@ -52,7 +52,7 @@ struct ReferenceTests {
         }
     }
 
-    @Test func `the actions of references count in fields without a type`() async throws {
+    @Test func `the action of a reference takes effect also in a field without a type`() async throws {
         try await GatewayRig.with { rig in
             func code(_ reference: String) async throws -> String? {
                 try await Self.modify(rig, "forceReplace", #""fields":{"to":{"value":\#(reference)}}"#)[

@@ -56,6 +56,21 @@ struct UserLimitTests {
         }
     }
 
+    @Test func `requests at the same time do not exceed the limit together`() async throws {
+        try await GatewayRig.with { rig in
+            let codes = try await withThrowingTaskGroup(of: [String?].self) { group in
+                for request in 0..<8 {
+                    group.addTask {
+                        let saves = (0..<200).map { ("create", Self.subscription("r\(request)s\($0)")) }
+                        return Self.codes(try await Self.modify(rig, saves), "subscriptions")
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(codes.count { $0 == nil } == 1_000 && codes.count { $0 == "QUOTA_EXCEEDED" } == 600)
+        }
+    }
+
     @Test func `a subscription has at most 16,000 bytes`() async throws {
         try await GatewayRig.with { rig in
             func subscription(_ id: String, bytes: Int) -> String {
@@ -74,6 +89,27 @@ struct UserLimitTests {
                 let reason = answer["subscriptions.\(index).reason"]
                 #expect(reason?.hasPrefix("subscription: it has") == true && reason?.contains("16000") == true)
             }
+        }
+    }
+
+    @Test func `a subscription to a zone of the private database needs the zone`() async throws {
+        try await GatewayRig.with { rig in
+            func codes() async throws -> [String?] {
+                let query = #""subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["create"]"#
+                let answer = try await Self.modify(
+                    rig,
+                    [
+                        #""subscriptionID":"a","subscriptionType":"zone","zoneID":{"zoneName":"Work"}"#,
+                        #""subscriptionID":"b",\#(query),"zoneID":{"zoneName":"Work"}"#,
+                        #""subscriptionID":"c",\#(query),"zoneID":{"zoneName":"_defaultZone"}"#,
+                    ].map { ("create", "{\($0)}") })
+                return Self.codes(answer, "subscriptions")
+            }
+            #expect(try await codes() == ["ZONE_NOT_FOUND", "ZONE_NOT_FOUND", nil])
+            try await rig.post(
+                "private/zones/modify",
+                #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Work"}}}]}"#)
+            #expect(try await codes() == [nil, nil, nil])
         }
     }
 
@@ -153,7 +189,7 @@ struct UserLimitTests {
 
     // MARK: Errors
 
-    @Test func `if an ID is too long, the error names the member of the client's request`() async throws {
+    @Test func `if an ID is too long, the error names the member as the client's request does`() async throws {
         try await GatewayRig.with { rig in
             let long = String(repeating: "a", count: 300)
             for (type, subscription) in [
@@ -168,7 +204,7 @@ struct UserLimitTests {
         }
     }
 
-    @Test func `each error in place of a result has the request's ID`() async throws {
+    @Test func `each error in place of a result has the UUID of the HTTP request`() async throws {
         try await GatewayRig.with { rig in
             _ = try await rig.modify("create", "n1")
             let none = #""zoneID":{"zoneName":"None"}"#

@@ -7,10 +7,10 @@ import Time
 /// Serves CloudKit's web clients over HTTP: an inbox for each user, and a long poll for each device.
 ///
 /// A push is accepted once it is in the store. It is then as durable as an event in the pipeline's logs. A repeated
-/// push, recognised by its `apns-id`, adds nothing. A log of marks beside the store records which pushes polls took,
-/// which pushes users have read, and which pushes came after a newer push. The store is a cache: if it is missing,
-/// damaged or from another pipeline, it is rebuilt from the log of marks, the stage's log and the log of pushes. If the
-/// log of pushes is on another machine, a missing or damaged store begins empty instead.
+/// push, recognised by its `apns-id`, adds nothing. A log of marks beside the store records the pushes that polls took,
+/// the pushes that users have read, and the pushes that came after a newer push. The store is a cache: if it is
+/// missing, damaged or from another pipeline, it is rebuilt from the log of marks, the stage's log and the log of
+/// pushes. If the log of pushes is on another machine, a missing or damaged store begins empty instead.
 ///
 /// Rules: CloudKit Web Services, tokens/create (the courier's URL); CKFetchNotificationChangesOperation;
 /// CKMarkNotificationsReadOperation.
@@ -96,7 +96,7 @@ package final class CourierTransport: Transport {
         let service = Service(storeQueue: storeQueue, pollTimeout: settings.pollTimeout, origins: settings.origins)
         var options = WebServerOptions(settings.address)
         (options.limits, options.certificate) = (CourierLimits.server, certificate)
-        options.limits.limitsEachClient = !settings.isBehindTLS
+        if settings.isBehindTLS { options.forwardedClient = WebServerOptions.lastForwardedClient }
         options.refuse = { refusal, headers in
             var answer = WebResponse.refusal(refusal)
             service.complete(&answer, to: headers)

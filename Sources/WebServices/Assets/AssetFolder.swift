@@ -33,9 +33,9 @@ struct AssetFolder: Sendable {
         return try ProducerSecret.readOrMake(at: "\(path)/\(Self.secretName)")
     }
 
-    /// Copies the files to a folder that does not exist yet, without the secret: gateways that share no files share no
-    /// tickets. If this folder is a symbolic link, the copy is a link to the same folder, which both gateways then
-    /// share.
+    /// Copies the files to the folder `target`, which does not exist yet. The secret is not copied: gateways that share
+    /// no files share no tickets. If ``path`` is a symbolic link, no file is copied. Instead `target` becomes a link to
+    /// the same folder, and both gateways share its files and its secret.
     func copyFiles(to target: String) throws {
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { return }

@@ -6,8 +6,8 @@ import StageTool
 /// Checks the assets in the fields that a client saves, and keeps only the checksum and the size of each asset.
 ///
 /// An asset is valid with the receipt of its upload, or if a record of the database refers to the asset's file. The
-/// references of deleted records do not count. The size comes from the file; only if the file is not in this gateway's
-/// folder, from the client.
+/// references of deleted records do not count. The size comes from the file. If the file is not in this gateway's
+/// folder, the client's size is kept.
 struct AssetValues {
     let tickets: AssetTickets
     let files: AssetFolder

@@ -48,7 +48,8 @@ extension WebService {
         }
     }
 
-    /// An APNs token, which the transport for APNs accepts, too. A token from `tokens/create` has the same form.
+    /// Checks that a token has the form that the transport for APNs accepts, and returns it. Tokens from
+    /// `tokens/create` have this form too.
     private static func checked(_ token: String?) throws(ServiceError) -> String {
         guard let token else { throw .bad("apnsToken: is required") }
         guard token.wholeMatch(of: /([0-9a-fA-F]{2}){1,256}/) != nil else {
@@ -57,7 +58,7 @@ extension WebService {
         return token
     }
 
-    /// Registers a device. If the user would then have more devices than allowed, another device is unregistered.
+    /// Registers a device. If the user would then have more devices than allowed, others are unregistered.
     ///
     /// - Parameter name: The client's name for the device; nil if the token becomes the device's name.
     private func register(
@@ -68,30 +69,40 @@ extension WebService {
         guard NameRule.device.accepts(device) else {
             throw .bad("apnsToken: it is too long for the name of a device; send a clientId, which becomes the name")
         }
-        // The topic of an app is its bundle ID, after which its container is usually named.
+        // The topic of an app is its bundle ID. The name of its container is usually `iCloud.` and the bundle ID.
         let topic = String(lineMaker.database.container.dropFirst("iCloud.".count))
         let registration = lineMaker.make {
             $0.register(device: device, transport: transport, token: token, topic: topic)
         }
-        let surplus = surplusDevice(among: try devices(of: session).filter { $0.name != device }).map { surplus in
-            lineMaker.make { $0.unregister(device: surplus.name) }
+        let errors = try await inTurn(of: try session.account()) { () async throws(ServiceError) in
+            let others = try devices(of: session).filter { $0.name != device }
+            let surplus = surplusDevices(among: others).map { surplus in
+                lineMaker.make { $0.unregister(device: surplus.name) }
+            }
+            // If only one of the other lines fails, the user has one device more than allowed until the next
+            // registration.
+            return try await write([registration] + surplus, except: [:])
         }
-        // If only the second line fails, the user has one device more than allowed.
-        let errors = try await write([registration] + [surplus].compactMap(\.self), except: [:])
         if let error = errors[0] { throw error }
     }
 
-    /// The device to unregister when a new device is registered; nil if the user may have one more device.
+    /// The devices to unregister when a new device is registered; none if the user may have one more device.
     ///
-    /// CloudKit Web Services has no request to unregister a device. So a refusal would leave a new device without
-    /// notifications for ever. A web page that names no client becomes a new device of the courier whenever it is
-    /// loaded, so the oldest device of the courier goes first. If its client still polls, the courier answers 403, and
-    /// the client creates a new token.
-    private func surplusDevice(among devices: [StoredDevice]) -> StoredDevice? {
-        guard devices.count >= UserLimits.devicesMax else { return nil }
-        let ofCourier = devices.filter { $0.transport == settings.courierTransport }
-        return (ofCourier.isEmpty ? devices : ofCourier).min { $0.sequence < $1.sequence }
+    /// CloudKit Web Services has no request to unregister a device, so a client cannot make room for a new device. If
+    /// the gateway refused the new device, it would never get notifications. A web page that names no client becomes a
+    /// new device of the courier whenever it is loaded, so the oldest devices of the courier go first. If the client of
+    /// such a device still polls, the courier answers 403, and the client creates a new token.
+    private func surplusDevices(among devices: [StoredDevice]) -> ArraySlice<StoredDevice> {
+        let count = devices.count - UserLimits.devicesMax + 1
+        guard count > 0 else { return [] }
+        let oldestFirst = devices.sorted { $0.sequence < $1.sequence }
+        let ofCourier = oldestFirst.filter { $0.transport == settings.courierTransport }
+        let others = oldestFirst.filter { $0.transport != settings.courierTransport }
+        return (ofCourier + others).prefix(min(count, Self.surplusMax))
     }
+
+    /// How many devices one registration unregisters at most.
+    private static let surplusMax = 100
 
     func devices(of session: Session) throws(ServiceError) -> [StoredDevice] {
         let account = try session.account()

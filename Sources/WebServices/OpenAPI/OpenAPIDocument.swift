@@ -66,7 +66,10 @@ struct Endpoint {
     let parameters: [Parameter]
     let methods: [Method]
 
-    static let all = Operation.allCases.map(Endpoint.init) + [signIn, asset]
+    static let all =
+        Operation.allCases.flatMap { operation in
+            (operation.isOfDevice ? [false, true] : [true]).map { Endpoint(operation, namesDatabase: $0) }
+        } + [signIn, asset]
 
     private static let signIn = Endpoint(
         path: "/auth/1/{container}/{environment}/signin", parameters: [.container, .environment],
@@ -99,16 +102,19 @@ struct Endpoint {
         (self.path, self.parameters, self.methods) = (path, parameters, methods)
     }
 
-    fileprivate init(_ operation: Operation) {
-        path = operation.pathTemplate
+    /// - Parameter namesDatabase: Whether the path names a database.
+    fileprivate init(_ operation: Operation, namesDatabase: Bool) {
+        path = operation.pathTemplate(namesDatabase: namesDatabase)
         parameters =
-            [.container, .environment] + (operation.isOfDevice ? [] : [.database(of: operation)])
+            [.container, .environment] + (namesDatabase ? [.database(of: operation)] : [])
             + ["ckAPIToken", "ckWebAuthToken"].map {
                 Parameter(name: $0, isInPath: false, schema: .pattern(".+"))
             }
         methods = operation.methods.map { name in
             Method(
-                name: name, id: "\(name.lowercased())-\(operation.rawValue.replacing("/", with: "-"))",
+                name: name,
+                id: "\(name.lowercased())-\(operation.rawValue.replacing("/", with: "-"))"
+                    + (namesDatabase && operation.isOfDevice ? "-in-database" : ""),
                 summary: operation.summary,
                 request: name == "POST" ? .json(operation.request, example: operation.example) : nil,
                 answer: .json(operation.answer, example: nil))
@@ -209,9 +215,10 @@ extension Endpoint.Content {
 }
 
 extension Operation {
-    var pathTemplate: String {
+    /// - Parameter namesDatabase: Must be true unless ``isOfDevice`` is true.
+    func pathTemplate(namesDatabase: Bool) -> String {
         let root =
-            isOfDevice ? "/device/1/{container}/{environment}/" : "/database/1/{container}/{environment}/{database}/"
+            namesDatabase ? "/database/1/{container}/{environment}/{database}/" : "/device/1/{container}/{environment}/"
         return root + rawValue
     }
 }

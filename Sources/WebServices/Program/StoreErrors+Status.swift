@@ -16,6 +16,7 @@ extension StoreFolderError: ErrorWithStatus {
         switch self {
         case .noLog: .noInput
         case .trimmed: .no
+        case .behind: .unavailable
         case .exists: .cannotCreate
         }
     }

@@ -98,6 +98,8 @@ package enum StoreFolderError: Error, Hashable, CustomStringConvertible {
     /// The log begins with the event `first`. So it may lack subscriptions, devices and empty zones that were saved
     /// before this event.
     case trimmed(log: String, first: UInt64)
+    /// The log no longer has the events that the store of a gateway needs next. `reason`: the message of ingest.
+    case behind(folder: String, reason: String)
     /// The target of a copy has a store or assets.
     case exists(String)
 
@@ -110,6 +112,9 @@ package enum StoreFolderError: Error, Hashable, CustomStringConvertible {
                 + "devices and empty zones that were saved earlier, and may name wrong creators of earlier records; "
                 + "use the copy of another gateway's store (belfry store copy) or a backup, or accept the loss with "
                 + "--accept-loss"
+        case .behind(let folder, let reason):
+            "the store in \(folder) is too old: \(reason); use the copy of another gateway's store (belfry store copy) or a "
+                + "backup, or make the store again (belfry store rebuild)"
         case .exists(let path): "\(path) exists already; copy to a new folder"
         }
     }

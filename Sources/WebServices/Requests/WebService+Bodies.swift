@@ -11,8 +11,8 @@ extension WebService {
     /// The maximum length of the body of a sign-in, which is read before any key is checked.
     static let signInBytesMax = 16_384
 
-    /// Whether the answer to a request depends on its body. For an upload, it does only with a valid ticket. For any
-    /// other request except a sign-in, it does only if the request names a key of this gateway, or in open mode.
+    /// Whether the gateway needs the body to answer a request. For a sign-in, always. For an upload, only with a valid
+    /// ticket. For any other request, only if it names a key of this gateway, or in open mode.
     func needsBody(_ head: WebRequestHead) -> Bool {
         if head.path.hasPrefix(Self.assetPath) { return tickets.allowsUpload(to: head.path, at: .wall()) }
         // The answer to a sign-in names the first mistake in the body before it says that the API token is wrong.

@@ -15,8 +15,7 @@ extension WebService {
         options.limits.bodyBytesMax = RequestBody.bytesMax
         (options.limits.heldBodyBytesMax, options.limits.heldAnswerBytesMax) =
             (Self.heldBodyBytesMax, Self.heldBodyBytesMax)
-        options.limits.limitsEachClient = !settings.isBehindTLS
-        if settings.isBehindTLS { options.forwardedClient = Self.forwardedClient }
+        if settings.isBehindTLS { options.forwardedClient = WebServerOptions.lastForwardedClient }
         options.needsBody = { [self] in needsBody($0) }
         options.bodyBytesMax = { [tickets] path in
             if path.hasPrefix(Self.signInPath) { return Self.signInBytesMax }
@@ -54,14 +53,6 @@ extension WebService {
                 id: request.id ?? "", now: .wall(), whenClientIsGone: { request.whenClientIsGone($0) }))
         if settings.accessLog != nil { request.note(answer.notes.members) }
         return WebResponse(answer, status: HTTPResponse.Status(code: answer.status))
-    }
-
-    /// The last address in `X-Forwarded-For`, which the proxy added. The client may have written the addresses before
-    /// it.
-    @Sendable private static func forwardedClient(_ headers: HTTPFields) -> String? {
-        let forwarded = HTTPField.Name("x-forwarded-for").flatMap { headers[values: $0].last }
-        let last = forwarded?.split(separator: ",", omittingEmptySubsequences: false).last?.filter { $0 != " " } ?? ""
-        return last.isEmpty ? nil : last
     }
 
     /// The answer to a request that the server refuses by itself.
@@ -120,16 +111,16 @@ extension WebServerRefusal {
     fileprivate var reason: String {
         switch self {
         case .malformed:
-            "the request is not valid HTTP; it needs one Host header, and its only Transfer-Encoding may be chunked"
+            "the request is not valid HTTP; it needs exactly one Host header, and no Transfer-Encoding except chunked"
         case .bodyTooLong:
-            "the body has more than \(RequestBody.bytesMax) bytes: send several requests; or the file of an asset has more "
-                + "than \(AssetFolder.bytesMax) bytes, or its address was not issued by assets/upload or has expired; or a "
-                + "sign-in has more than \(WebService.signInBytesMax) bytes"
+            "the body is too long. A request may have at most \(RequestBody.bytesMax) bytes: send several requests. A "
+                + "sign-in may have at most \(WebService.signInBytesMax) bytes. The file of an asset may have at most "
+                + "\(AssetFolder.bytesMax) bytes, and only at an address from assets/upload that has not expired"
         case .tooManyBodies:
             "the gateway has no room for the body beside the bodies that it holds already; send the request again"
         case .tooManyAnswers:
-            "the gateway has no room for the answer beside the answers that clients have not read yet, but may have carried "
-                + "out the request; read the open answers, then send the request again"
+            "the gateway has no room for this answer, because it holds too many answers that clients have not read "
+                + "yet; it may have carried out this request; read the earlier answers, then send the request again"
         case .pathInUse:
             "another request sends a file to this address; wait until it ends, or get a new address by assets/upload"
         case .targetTooLong: "the path with its query is too long"

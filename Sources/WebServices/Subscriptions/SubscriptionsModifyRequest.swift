@@ -10,6 +10,8 @@ struct SubscriptionsModifyRequest: Sendable {
         let operation: Operation
         /// The JSON of the subscription to save; empty for a delete.
         let subscription: String
+        /// The zone that the subscription to save names; nil if it names none.
+        let zone: ZoneKey?
         /// A line for ingest's door.
         let line: PendingLine
     }
@@ -39,12 +41,13 @@ struct SubscriptionsModifyRequest: Sendable {
             let id = given ?? newID()
             guard operation != .delete else {
                 return Item(
-                    subscriptionID: id, operation: operation, subscription: "",
+                    subscriptionID: id, operation: operation, subscription: "", zone: nil,
                     line: lineMaker.make { $0.delete(subscription: id) })
             }
             let text = Self.text(subscription, id: given == nil ? id : nil)
             return Item(
                 subscriptionID: id, operation: operation, subscription: text,
+                zone: subscription[.zoneID].map { ZoneKey($0) },
                 line: lineMaker.make { $0.save(subscription: text) })
         }
     }
@@ -64,17 +67,22 @@ struct SubscriptionsModifyRequest: Sendable {
 extension SubscriptionsModifyRequest {
     /// The errors of the operations that the gateway refuses, by index.
     ///
-    /// - Parameter saved: The subscriptions that the user has in the database.
-    func refusals(_ saved: SavedItems<String>) -> [Int: ServiceError] {
+    /// - Parameters:
+    ///   - saved: The subscriptions that the user has in the database.
+    ///   - zones: The zones that exist, of those that the subscriptions name.
+    func refusals(_ saved: SavedItems<String>, zones: Set<ZoneKey>) -> [Int: ServiceError] {
         var count = ItemCount(saved, max: UserLimits.subscriptionsMax)
         var refusals: [Int: ServiceError] = [:]
-        for (index, item) in items.enumerated() { refusals[index] = item.refusal(&count) }
+        for (index, item) in items.enumerated() { refusals[index] = item.refusal(&count, zones) }
         return refusals
     }
+
+    /// The zones that the subscriptions to save name.
+    var zones: [ZoneKey] { items.compactMap(\.zone) }
 }
 
 extension SubscriptionsModifyRequest.Item {
-    fileprivate func refusal(_ count: inout ItemCount<String>) -> ServiceError? {
+    fileprivate func refusal(_ count: inout ItemCount<String>, _ zones: Set<ZoneKey>) -> ServiceError? {
         let (rule, bytes, bytesMax) = (
             NameRule.subscriptionID, subscription.utf8.count, UserLimits.subscriptionBytesMax
         )
@@ -93,6 +101,10 @@ extension SubscriptionsModifyRequest.Item {
             return ServiceError(
                 .notFound,
                 "subscription.subscriptionID: the user has no subscription with this ID in this database; create it")
+        }
+        if let zone, !zones.contains(zone) {
+            return ServiceError(
+                .zoneNotFound, "subscription.zoneID: there is no zone \(zone.name); create it with zones/modify first")
         }
         guard count.save(subscriptionID) else {
             return ServiceError(

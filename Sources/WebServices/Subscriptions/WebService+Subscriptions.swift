@@ -13,19 +13,31 @@ extension WebService {
             try SubscriptionsModifyRequest(json, lineMaker, newID: ids.newUUID)
         }
         let account = try session.account()
-        let refusals = try await refusals { () throws(ServiceError) in
-            modify.refusals(
+        let errors = try await inTurn(of: account) { () async throws(ServiceError) in
+            let refusals = try await refusals { () throws(ServiceError) in
                 try ServiceError.ofStore { () throws(RecordStoreError) in
-                    try store.savedSubscriptions(
-                        among: modify.items.map(\.subscriptionID), of: account, in: session.database)
-                })
+                    modify.refusals(
+                        try store.savedSubscriptions(
+                            among: modify.items.map(\.subscriptionID), of: account, in: session.database),
+                        zones: try zones(of: modify, session))
+                }
+            }
+            return try await write(modify.items.map(\.line), except: refusals)
         }
-        let errors = try await write(modify.items.map(\.line), except: refusals)
         return .object { json in
             json.append("subscriptions", zip(modify.items, errors)) { json, item in
                 Self.write(item.0, item.1, request, into: &json)
             }
         }
+    }
+
+    /// The zones that exist, of those that the subscriptions name. A gateway knows the zones of private databases. In
+    /// another database, a zone counts as one that exists.
+    private func zones(
+        of modify: SubscriptionsModifyRequest, _ session: Session
+    ) throws(RecordStoreError) -> Set<ZoneKey> {
+        guard session.database == .private else { return Set(modify.zones) }
+        return try store.savedZones(among: modify.zones, in: session.databaseID).known
     }
 
     /// - Parameter error: Why the operation failed; nil if it succeeded.

@@ -37,6 +37,6 @@ final class CascadedDeletes {
         let database = CommandDatabase(
             container: id.container, environment: id.environment, scope: id.scope, owner: id.owner)
         let command = DoorCommand(database: database, origin: nil, request: request)
-        return PendingLine(id: request, bytes: command.delete(record))
+        return PendingLine(id: request, of: .gateway, bytes: command.delete(record))
     }
 }

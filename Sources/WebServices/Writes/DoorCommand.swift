@@ -144,6 +144,8 @@ struct LineMaker {
 
     func make(_ write: (DoorCommand) -> [UInt8]) -> PendingLine {
         let id = newRequestID()
-        return PendingLine(id: id, bytes: write(DoorCommand(database: database, origin: origin, request: id)))
+        return PendingLine(
+            id: id, of: .user(origin.user, container: database.container),
+            bytes: write(DoorCommand(database: database, origin: origin, request: id)))
     }
 }

@@ -4,12 +4,13 @@ import Synchronization
 struct PendingLine: Sendable {
     /// The line's request ID, which ingest copies to its events.
     let id: String
+    let writer: LineWriter
     let bytes: [UInt8]
 
     /// - Parameter json: The line's JSON. A client's JSON may have line feeds and carriage returns as white space. They
     ///   become spaces, because the door would read the text after them as another command.
-    init(id: String, bytes json: [UInt8]) {
-        self.id = id
+    init(id: String, of writer: LineWriter, bytes json: [UInt8]) {
+        (self.id, self.writer) = (id, writer)
         bytes = json.contains(where: Self.endsLine) ? json.map { Self.endsLine($0) ? UInt8(ascii: " ") : $0 } : json
     }
 
@@ -55,8 +56,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         var open: [String: OpenLine] = [:]
         var requests: [Int: Request] = [:]
         var lastRequest = 0
-        var queue: [PendingLine] = []
-        var queueBytes = 0
+        var queue = LineQueue()
         var isClosed = false
     }
 
@@ -67,7 +67,8 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
     private let wake: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - queueBytesMax: While at least this many bytes wait to be sent, further requests are refused.
+    ///   - queueBytesMax: While at least this many bytes wait to be sent, or a quarter of them for one user, further
+    ///     requests are refused: all, or those of the user.
     ///   - wake: Called when ``takeLines(first:countMax:bytesMax:)`` has something to take.
     init(queueBytesMax: Int = 64 << 20, wake: @escaping @Sendable () -> Void) {
         (self.queueBytesMax, self.wake) = (queueBytesMax, wake)
@@ -84,10 +85,14 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         guard !lines.isEmpty else { return [] }
         return await withCheckedContinuation { continuation in
             let isQueued = state.withLock { state in
-                state.queueBytes < queueBytesMax && state.add(lines, deadline, continuation)
+                hasRoom(for: lines[0].writer, in: state.queue) && state.add(lines, deadline, continuation)
             }
             isQueued ? wake() : continuation.resume(returning: lines.map { _ in .refused(.notSent) })
         }
+    }
+
+    private func hasRoom(for writer: LineWriter, in queue: LineQueue) -> Bool {
+        queue.bytes < queueBytesMax && queue.bytes(of: writer) < queueBytesMax / 4
     }
 
     /// Sends lines without waiting for them.
@@ -95,7 +100,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         state.withLock { state in
             guard !state.isClosed else { return }
             for line in lines { state.open[line.id] = OpenLine(line: line, request: 0, index: 0) }
-            state.append(lines)
+            state.queue.append(lines)
         }
         wake()
     }
@@ -104,7 +109,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
     func close() {
         let answers = state.withLock { state in
             state.isClosed = true
-            defer { (state.requests, state.open, state.queue) = ([:], [:], []) }
+            defer { (state.requests, state.open, state.queue) = ([:], [:], LineQueue()) }
             return state.requests.values.map { (continuation: $0.continuation, results: $0.results) }
         }
         resume(answers)
@@ -125,22 +130,15 @@ extension PendingWrites {
         state.withLock { $0.ledger = Ledger(answered: answered, applied: max(applied, $0.applied)) }
     }
 
-    /// Takes the next lines for the door: at most `countMax` lines, and at most `bytesMax` bytes including a line feed
-    /// for each line. The first line is taken even if it is longer.
+    /// Takes the next lines for the door. See ``LineQueue/take(countMax:bytesMax:)``.
     ///
     /// - Parameter first: The number that the first line has at the door.
     /// - Returns: The lines, and the numbers of their requests.
     func takeLines(first: UInt64, countMax: Int, bytesMax: Int) -> (lines: [PendingLine], requests: Set<Int>) {
         state.withLock { state in
-            var bytes = 0
-            let lines = state.queue.prefix(countMax).prefix { line in
-                defer { bytes += line.bytes.count + 1 }
-                return bytes == 0 || bytes + line.bytes.count < bytesMax
-            }
-            state.queue.removeFirst(lines.count)
-            state.queueBytes -= lines.reduce(0) { $0 + $1.bytes.count }
+            let lines = state.queue.take(countMax: countMax, bytesMax: bytesMax)
             for (index, line) in lines.enumerated() { state.ledger?.sent(line.id, asLine: first + UInt64(index)) }
-            return (Array(lines), Set(lines.compactMap { state.open[$0.id]?.request }))
+            return (lines, Set(lines.compactMap { state.open[$0.id]?.request }))
         }
     }
 
@@ -199,13 +197,8 @@ extension PendingWrites.State {
         for (index, line) in lines.enumerated() {
             open[line.id] = PendingWrites.OpenLine(line: line, request: lastRequest, index: index)
         }
-        append(lines)
+        queue.append(lines)
         return true
-    }
-
-    fileprivate mutating func append(_ lines: [PendingLine]) {
-        queue += lines
-        queueBytes += lines.reduce(0) { $0 + $1.bytes.count }
     }
 
     /// A queued line is not at the door, and the store has no events of it. So it was not applied.
@@ -213,7 +206,6 @@ extension PendingWrites.State {
         queue.removeAll { line in
             guard let found = open[line.id], numbers.contains(found.request) else { return false }
             open[line.id] = nil
-            queueBytes -= line.bytes.count
             requests[found.request]?.results[found.index] = .refused(.notSent)
             return true
         }
@@ -229,7 +221,7 @@ extension PendingWrites.State {
                 if let answer = record(PendingWrites.Result(end), of: line) { answers.append(answer) }
             case .sendAgain(let id):
                 guard let line = open[id]?.line else { continue }
-                append([line])
+                queue.append([line])
                 sendsAgain = true
             }
         }

@@ -3,8 +3,9 @@ import RecordStore
 /// How much a user may save through the gateway. The limits are Belfry's own, because CloudKit publishes none. With
 /// them, the answer to a request for a list stays short.
 ///
-/// A gateway counts what its own store has. Requests at the same time, or at several gateways, may together exceed a
-/// limit by the items that they save. Ingest does not know these limits: other producers may save more.
+/// A gateway counts what its own store has, and lets the requests of one user take turns. Gateways do not count the
+/// items that other gateways are just saving, so requests at several gateways may together exceed a limit. Ingest does
+/// not know these limits: other producers may save more.
 enum UserLimits {
     /// The number of a user's subscriptions in one database.
     static let subscriptionsMax = 1_000
@@ -23,7 +24,8 @@ struct ItemCount<ID: Hashable & Sendable> {
     private let max: Int
 
     /// - Parameters:
-    ///   - saved: The items before the request. Its `known` must have each of them that the request names.
+    ///   - saved: What the user had before the request. If the request names an item that the user had, `known` must
+    ///     contain it.
     ///   - max: How many items a user may have.
     init(_ saved: SavedItems<ID>, max: Int) { (count, known, self.max) = (saved.count, saved.known, max) }
 
@@ -44,10 +46,17 @@ struct ItemCount<ID: Hashable & Sendable> {
 }
 
 extension WebService {
+    /// Runs `body` while no other request of the user saves items that count for a limit.
+    func inTurn<Result>(
+        of user: AccountID, _ body: () async throws(ServiceError) -> Result
+    ) async throws(ServiceError) -> Result {
+        try await turns.run(of: user, until: .now + settings.writeTimeout, body)
+    }
+
     /// The errors of the operations that the gateway itself refuses, by the index of the operation.
     ///
-    /// A change that this store lacks may allow an operation. So the gateway refuses an operation only after its store
-    /// has caught up.
+    /// The store may be behind the log, and may lack a change that makes an operation valid, such as a delete. So the
+    /// gateway refuses an operation only after its store has caught up.
     ///
     /// - Parameter find: Finds the errors with the present content of the store.
     func refusals(

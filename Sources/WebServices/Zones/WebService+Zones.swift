@@ -12,10 +12,12 @@ extension WebService {
             try ZonesModifyRequest(json, lineMaker)
         }
         let database = session.databaseID
-        let refusals = try await refusals { () throws(ServiceError) in
-            modify.refusals(in: database, try savedZones(among: modify.items.map(\.zone), in: database))
+        let errors = try await inTurn(of: try session.account()) { () async throws(ServiceError) in
+            let refusals = try await refusals { () throws(ServiceError) in
+                modify.refusals(in: database, try savedZones(among: modify.items.map(\.zone), in: database))
+            }
+            return try await write(modify.items.map(\.line), except: refusals)
         }
-        let errors = try await write(modify.items.map(\.line), except: refusals)
         return .object { json in
             json.append("zones", zip(modify.items, errors)) { json, item in
                 json.object { json in

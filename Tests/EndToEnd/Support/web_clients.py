@@ -3,7 +3,7 @@
 
     web_clients.py http://127.0.0.1:7490
 
-The gateway must have no keys. Prints a line for each check; exits with 1 at the first check that fails.
+The gateway must have no keys, and `behindTLS: true`. Prints a line for each check; exits with 1 at the first check that fails.
 
 pyicloud sends assets to https addresses only. In front of an http gateway, the script therefore starts a proxy with TLS, as
 an operator would, and the client talks to the proxy.
