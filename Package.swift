@@ -40,7 +40,7 @@ for target in package.targets where target.type != .system {
     }
 }
 
-// Apart from stages and transports, a target may depend only on targets above it in this list.
+// A target may depend only on targets above it in this list, and on stages and transports, which have their own lists.
 var libraries: [Target] {
     [
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),

@@ -27,8 +27,8 @@ struct SubscriptionRules {
         let allowed = scopes.map { "\($0.word)" }.joined(separator: " or ")
         throw ModelError(
             "subscription.scope", at: "subscriptionType",
-            "a \(subscription.form) subscription belongs in a \(allowed) database, not in a \(scope.word) database: "
-                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true")
+            "a \(subscription.form) subscription cannot be in a \(scope.word) database: "
+                + "save it in a \(allowed) database, or let ingest accept it with subscriptionsInAnyDatabase: true")
     }
 
     private func checkZone(allowsAnyScope: Bool) throws(ModelError) {

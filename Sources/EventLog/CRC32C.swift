@@ -83,7 +83,8 @@ extension CRC32C {
 /// Computes the CRCs of three consecutive runs in parallel, and combines them.
 private struct ThreeRuns {
     private let runBytes: Int
-    /// The register after a run of zeros, for each byte of the register and each value of that byte.
+    /// For each byte of the register and each value of this byte: what a register with only this byte set becomes after
+    /// a run of zeros.
     private let tables: [UInt32]
 
     init(runBytes: Int) {

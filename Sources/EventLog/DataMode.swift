@@ -48,8 +48,8 @@ package struct DataMode: Hashable, Sendable {
 
     /// Makes a folder and its missing parents.
     ///
-    /// - Returns: The `errno` of a failed call; nil if the folder exists now, if a file has its name, or if the path is
-    ///   empty.
+    /// - Returns: Nil if the folder exists now; otherwise the `errno` of the failed call. Also nil, but without a
+    ///   folder, if there is a file at this path, or if the path is empty.
     package func makeFolders(_ path: String) -> CInt? {
         guard !path.isEmpty, makeFolder(path) != 0, errno != EEXIST else { return nil }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return errno }

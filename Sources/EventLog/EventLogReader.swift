@@ -68,8 +68,8 @@ package final class EventLogReader {
     /// Blocks until there may be more batches. Call this when ``next(through:)`` has returned nil, and afterwards call
     /// ``next(through:)`` again.
     ///
-    /// A batch that is appended after ``next(through:)`` and before this call ends the wait at once. The method does
-    /// not poll.
+    /// If a batch was appended between ``next(through:)`` and this call, this call returns at once. The method does not
+    /// poll.
     ///
     /// - Parameter timeout: Nil waits without a limit.
     /// - Returns: True if there may be more batches; false after the timeout.

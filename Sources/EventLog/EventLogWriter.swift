@@ -101,11 +101,11 @@ import Time
     ///   - cursor: The cursor entries that this batch changes.
     ///   - now: Not earlier than ``lastNow``.
     /// - Returns: The sequence of the first event; without events the sequence of the next event.
-    /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)``,
-    ///   ``EventLogError/failed(operation:file:errno:)`` or ``EventLogError/tooLarge(_:bytes:bytesMax:)`` with nothing
-    ///   appended; ``EventLogError/syncFailed(file:errno:)`` on every call after a failed `fdatasync`, or with nothing
-    ///   appended if the log's folder could not be synced for a new segment;
-    ///   ``EventLogError/failed(operation:file:errno:)`` on every call after the writer could not undo a failed append.
+    /// - Throws: After an error the batch is not appended. These errors concern only this call:
+    ///   ``EventLogError/full(file:bytesNeeded:errno:)``; ``EventLogError/tooLarge(_:bytes:bytesMax:)``;
+    ///   ``EventLogError/failed(operation:file:errno:)``; ``EventLogError/syncFailed(file:errno:)`` if the log's folder
+    ///   could not be synced for a new segment. Two errors come again on every later call: `syncFailed` after a failed
+    ///   `fdatasync`, and `failed` after the writer could not undo a failed append.
     package func append(
         _ body: UnsafeRawBufferPointer, count: Int, cursor changes: Cursor = Cursor(), now: Instant
     ) throws(EventLogError) -> UInt64 {

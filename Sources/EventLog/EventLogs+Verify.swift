@@ -121,8 +121,8 @@ private struct Verification {
         addProblem(log.manifestPath, 0, segments.first ?? 1, reason)
     }
 
-    /// Adds a problem and returns false if the segments have only other identities than `log.json`. Then `log.json` is
-    /// wrong, not the segments.
+    /// Adds a problem and returns false if there are segments, but none of them has the identity in `log.json`. Then
+    /// `log.json` is wrong, not the segments.
     mutating func checkIdentity(_ manifest: LogManifest) throws(EventLogError) -> Bool {
         let digests = try log.digests()
         if digests.isEmpty || digests.contains(identity.digest) { return true }

@@ -57,9 +57,11 @@ struct UpstreamCheck {
         return position < before ? problem : nil
     }
 
-    /// Checks the upstream log's identity, and the last cursor against the upstream log's end. Must be called after the
-    /// whole log was read, because the upstream log may grow meanwhile. Nil if there is no problem, or if the upstream
-    /// log is missing or cannot be read.
+    /// Checks the upstream log's identity, and the last cursor against the upstream log's end. Nil if there is no
+    /// problem, or if the upstream log is missing or cannot be read.
+    ///
+    /// Call this after the whole log was read. Both logs may grow while the log is read: an end of the upstream log
+    /// that was found earlier could be before the last cursor.
     func finish() throws(EventLogError) -> VerifyReport.Problem? {
         let upstream = LogDirectory.split(directory).folder + "/" + note.log
         let summary: LogSummary

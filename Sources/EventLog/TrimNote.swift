@@ -34,7 +34,8 @@ extension LogDirectory {
     ///
     /// The range ends at `UInt64.max` if all segments are missing; the settings file proves that segments existed.
     ///
-    /// - Parameter segments: Must be listed before the call, so that a note exists for each removed segment.
+    /// - Parameter segments: List them before this call. Retention writes a note before it removes segments. So if the
+    ///   list lacks segments that retention removed, this call finds the note about them.
     func missingStart(_ segments: [UInt64]) throws(EventLogError) -> ClosedRange<UInt64>? {
         guard let first = segments.first else {
             return try OpenFile.ifPresent(SettingsFile.path(in: path)) == nil ? nil : 1...(.max)

@@ -66,7 +66,7 @@ extension EventType {
         EventType(EventName.match, in: .matches, "A subscription watches a change.", matchMembers),
         EventType(
             EventName.notMatched, in: .matches,
-            "`count` of the changes from `first` to `last` are watched by no subscription.",
+            "Of the changes from `first` to `last`, `count` are watched by no subscription.",
             [.required(.first, .sequence), .required(.last, .sequence), .required(.count, .count)]),
         EventType(
             EventName.notification, in: .notifications, "A user will be told about one or more changes.",

@@ -19,7 +19,7 @@ extension Member {
         (.token, "A device's address at its transport."),
         (.topic, "An app's bundle ID."),
         (.badge, "A count on the app's icon."),
-        (.request, "A producer's name for a command. The events of the command repeat it."),
+        (.request, "The name that a producer gives a command. Each event that the command becomes has this name too."),
         (.operations, "The operations of a `records.modify`, which succeed or fail together."),
         (.operationType, "What an operation does with its record."),
         (.record, "A record dictionary of CloudKit Web Services."),
@@ -61,7 +61,7 @@ extension Member {
         ),
         (.first, "The first sequence of a range."),
         (.last, "The last sequence of a range."),
-        (.count, "The number of changes in a range."),
+        (.count, "How many of the changes in a range are watched by no subscription."),
         (.match, "The sequence of the match that was replaced."),
         (.replacedBy, "The sequence of the newer match."),
         (.replacedByChange, "The sequence of the change that led to the newer match."),
@@ -72,7 +72,11 @@ extension Member {
         (.push, "The sequence of a push, or the push itself."),
         (.redriveOf, "The log and sequence of a push that is sent again."),
         (.outcome, "The outcome of a push at a device."),
-        (.answer, "The transport's own outcome, if it differs from `outcome`; `none` if deliver asked no transport."),
+        (
+            .answer,
+            "The transport's own outcome, if it differs from `outcome`; `none` if deliver itself decided on an outcome "
+                + "that a transport can also give."
+        ),
         (.by, "The sequence of the newer push that replaced this push."),
         (.status, "A transport's status, such as an HTTP status."),
         (.said, "The transport's reason, if `reason` is deliver's own; empty if the transport gave no reason."),

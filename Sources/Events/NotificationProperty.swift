@@ -54,7 +54,8 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
     ///
     /// Apple calls a notification visual if any property but `shouldSendContentAvailable` is set (CKQueryNotification).
     /// Belfry also excludes a collapse ID, field names and arguments, because these properties alone add nothing to
-    /// `aps`, and APNs rejects an alert whose `aps` is otherwise empty.
+    /// `aps`. If a notification with only such properties were sent as an alert, APNs would reject it, because its
+    /// `aps` would have nothing to show.
     package var makesVisible: Bool {
         switch kind {
         case .text: true

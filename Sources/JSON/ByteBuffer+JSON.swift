@@ -44,8 +44,8 @@ extension ByteBuffer {
         let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
         let (quote, backslash) = (word ^ (ones &* 0x22), word ^ (ones &* 0x5C))
         let control = (word &- ones &* 0x20) & ~word
-        // Sets the high bit of each byte to escape. Only the lowest bit that is set is reliable, because a subtraction
-        // may borrow from the next higher byte.
+        // Sets the high bit of each byte that must be escaped. Only the lowest bit that is set is reliable, because a
+        // subtraction may borrow from the next higher byte.
         let flags = ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | control) & highs
         return flags == 0 ? nil : flags.trailingZeroBitCount >> 3
     }

@@ -18,8 +18,8 @@ extension UnsafeRawBufferPointer {
         return unsafe UnsafeRawBufferPointer.areSame(baseAddress, text.utf8Start, count)
     }
 
-    /// Compares `count` bytes. For 2 to 16 bytes, as most keys and names have, two loads from each side are enough.
-    /// These loads may overlap.
+    /// Compares `count` bytes. For 2 to 16 bytes, as most keys and names have, two loads from each buffer are enough:
+    /// its first bytes and its last bytes, which may overlap.
     @inlinable
     @inline(__always)
     static func areSame(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int) -> Bool {

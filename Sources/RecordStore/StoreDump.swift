@@ -42,7 +42,7 @@ private enum StoreDump {
     private static let living = "zones z ON z.id = x.zone AND z.deleted IS NULL JOIN databases d ON d.id = z.database"
     private static let floor = "(SELECT ifnull(max(value), 0) FROM facts WHERE name = 'floor')"
 
-    // Of `links`, only the kinds of links: rows from older versions lack RecordLinks.Kinds.types.
+    // `links & 3` leaves out RecordLinks.Kinds.types, which rows from older versions may lack.
     static let tables = [
         Table(
             name: "zone", columns: 9,

@@ -25,7 +25,7 @@ package struct StoreSummary: Hashable, Sendable {
     /// The number of zones that are not deleted. A default zone counts after its first record was saved.
     package let zones: Int
     /// The size of the store's file and of the files that SQLite keeps beside it. While a gateway runs, the newest
-    /// changes are only there.
+    /// changes are only in these other files.
     package let bytes: UInt64
     /// The indexes of zones that are not deleted, in the order in which the gateway added them.
     package let indexes: [Index]

@@ -37,8 +37,8 @@ package enum Tool {
 
     /// Runs a command, also inside another program. Such a program first sets ``StandardDescriptors``.
     ///
-    /// - Parameter releaseHangup: Called before a command that SIGHUP should end, so that a SIGHUP that was held back
-    ///   ends it.
+    /// - Parameter releaseHangup: Releases SIGHUP, which is held back until then. Called before each command that does
+    ///   not reload its file on SIGHUP. SIGHUP then ends the command, also if it came earlier.
     /// - Returns: The exit status.
     /// - Throws: `OutputError.closed` if the reader of standard output has gone.
     package static func status<Command: AsyncParsableCommand>(

@@ -85,7 +85,8 @@ package struct PositionID: Hashable, Sendable, CustomStringConvertible {
 /// Mixes words into a 128-bit state. Identifiers depend on the results, so this algorithm must never change.
 ///
 /// From the same start, different pairs of words lead to different states. So different (position, salt) pairs of a log
-/// have different states. Their identifiers can only be equal because a UUID replaces six bits by version and variant.
+/// have different states. Two of their identifiers may still be equal, but only if the states differ in nothing but the
+/// six bits that a UUID replaces by its version and variant.
 package struct Mixer {
     var high: UInt64
     var low: UInt64

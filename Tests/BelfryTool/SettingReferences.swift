@@ -82,8 +82,9 @@ import Testing
 
     private static let common: Set = ["stage", "from", "bind", "log", "command", "directory", "curve", "open"]
 
-    /// The section of the page that lists a setting, and the setting's key there. Nil for the path of a whole stage,
-    /// and for a setting of the webhook `retired`, which the page lists in the section of the transport `webhook`.
+    /// The section of the page that lists a setting, and the setting's key there. Nil for the path of a whole stage.
+    /// Also nil for the settings inside `retired`: it is a webhook, and the page lists the settings of a webhook only
+    /// in the section of the transport `webhook`.
     private static func pageEntry(of path: String) -> (section: String, key: String)? {
         let keys = path.split(separator: ".").map(String.init)
         guard keys[0] == "stages", keys.count > 1 else { return ("Pipeline", path) }

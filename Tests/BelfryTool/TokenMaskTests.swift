@@ -29,7 +29,8 @@ import Testing
         #expect(TokenMask.mask("x") != TokenMask.mask("y") && TokenMask.mask("x") != TokenMask.mask("X"))
     }
 
-    @Test func `only tokens are masked; dead letters lose malformed events that may have a token`() throws {
+    @Test
+    func `only tokens are masked; a malformed event in a dead letter becomes empty if it may have a token`() throws {
         let mask = TokenMask.mask("6a0f")
         let lines = [
             (

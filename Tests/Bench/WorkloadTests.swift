@@ -39,20 +39,21 @@ import Testing
         var workload = Workload(seed: 5, subscriptions: 200, records: 2_000)
         for _ in 0..<5_000 {
             let change = workload.change()
-            // In a zone's slot, the topic is the number of the zone.
+            // If the slot's subscription is for a zone, the topic is the number of the zone.
             let hasRightTopic = change.topic == change.slot
             let isZone = Workload.kind(ofSlot: change.slot) == .zone
             #expect(change.isWatched == (hasRightTopic && (isZone || change.priority >= 3)))
         }
     }
 
-    @Test func `each record of a zone's slot is in two zones, and each remaining record is in one`() {
+    @Test func `each record whose slot has a zone subscription is saved in two zones, and each other record in one`() {
         var workload = Workload(seed: 5, subscriptions: 20, records: 100)
         var recordsAndZones: Set<[Int]> = []
         for _ in 0..<20_000 {
             let change = workload.change()
             let isZone = Workload.kind(ofSlot: change.slot) == .zone
-            // In a zone's slot, the topic is the number of the zone in which the change saves the record.
+            // If the slot's subscription is for a zone, the topic is the number of the zone in which the change saves
+            // the record.
             recordsAndZones.insert([change.record, isZone ? change.topic : 0])
         }
         #expect(recordsAndZones.count == 110)

@@ -150,23 +150,23 @@ struct SubscriptionTests {
     static let wrongDatabases: [(String, DatabaseScope, String)] = [
         (
             "{\(query),\(fires)}", .shared,
-            "a query subscription belongs in a public or private database, not in a shared database: "
-                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"
+            "a query subscription cannot be in a shared database: "
+                + "save it in a public or private database, or let ingest accept it with subscriptionsInAnyDatabase: true"
         ),
         (
             #"{\#(zone),"zoneID":{"zoneName":"Z"}}"#, .shared,
-            "a zone subscription belongs in a private database, not in a shared database: "
-                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"
+            "a zone subscription cannot be in a shared database: "
+                + "save it in a private database, or let ingest accept it with subscriptionsInAnyDatabase: true"
         ),
         (
             #"{\#(zone),"zoneID":{"zoneName":"Z"}}"#, .public,
-            "a zone subscription belongs in a private database, not in a public database: "
-                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"
+            "a zone subscription cannot be in a public database: "
+                + "save it in a private database, or let ingest accept it with subscriptionsInAnyDatabase: true"
         ),
         (
             "{\(database)}", .public,
-            "a database subscription belongs in a private or shared database, not in a public database: "
-                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"
+            "a database subscription cannot be in a public database: "
+                + "save it in a private or shared database, or let ingest accept it with subscriptionsInAnyDatabase: true"
         ),
     ]
 

@@ -36,7 +36,7 @@ struct APNsDoctorCommandTests {
         Mistake(
             testDescription: "another team", app: ["team": "TEAMOTHER1"], code: "apns.credential",
             text: "APNs rejects key KEYLOCAL12 of team TEAMOTHER1 (403 InvalidProviderToken)",
-            fix: "compare key, team and the .p8 file with developer.apple.com, Keys"),
+            fix: "compare key, team and the .p8 file with the page Keys of developer.apple.com"),
         Mistake(
             testDescription: "another key's ID", app: ["key": "KEYOTHER12"], code: "apns.credential",
             text: "APNs rejects key KEYOTHER12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
@@ -44,7 +44,7 @@ struct APNsDoctorCommandTests {
         Mistake(
             testDescription: "another key's .p8", app: ["keyFile": "{$file: other.p8}"], code: "apns.credential",
             text: "APNs rejects key KEYLOCAL12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
-            fix: "compare key, team and the .p8 file with developer.apple.com, Keys"),
+            fix: "compare key, team and the .p8 file with the page Keys of developer.apple.com"),
         Mistake(
             testDescription: "a revoked key", commands: [#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#],
             code: "apns.credential",

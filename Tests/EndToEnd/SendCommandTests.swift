@@ -98,7 +98,7 @@ struct SendCommandTests {
     }
 
     @Test(arguments: ["n9 n1 n2 n3", "n0 n1", "n1 n2 n3"])
-    func `input that does not begin with the accepted lines is refused`(names: String) async throws {
+    func `input that does not begin with the lines of earlier runs is refused`(names: String) async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let file = try notes.write(Notes.changes(0..<3), to: "in.ndjson")
@@ -115,7 +115,7 @@ struct SendCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `if the second of two files has changed, the error names the input and not one file`() async throws {
+    @Test func `if the second of two files has changed, the error is about the input and names no file`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let arguments = [

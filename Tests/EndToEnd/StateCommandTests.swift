@@ -39,7 +39,7 @@ struct StateCommandTests {
         #expect(try await Self.state(notes, "pending").output.isEmpty)
     }
 
-    @Test func `the state of a user has the objects and the records of this user alone`() async throws {
+    @Test func `each state for one user has only this user's records, subscriptions, devices or badges`() async throws {
         let notes = try await Notes.recorded()
         for name in ["records", "subscriptions", "devices", "badges"] {
             let all = try await Self.state(notes, name)

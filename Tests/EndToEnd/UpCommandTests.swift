@@ -106,7 +106,8 @@ struct UpCommandTests {
         #expect(refused.errors.contains("api: cannot run with this configuration; stopping"), "\(refused)")
     }
 
-    @Test func `a gateway for other machines without keys starts nothing, and validate warns`() async throws {
+    @Test
+    func `if a gateway without keys listens for other machines, nothing starts, and validate warns`() async throws {
         let notes = try Notes()
         let api = "api: {listen: \"0.0.0.0:0\", behindTLS: true}\n"
         try notes.write(notes.read("notes.yaml") + api, to: "notes.yaml")

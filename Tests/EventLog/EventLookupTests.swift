@@ -81,7 +81,8 @@ struct EventLookupTests {
         try log.writer.close()
     }
 
-    @Test func `a lookup that notes each appended batch reads less than four kilobytes per event on average`() throws {
+    @Test
+    func `a lookup that was told of each batch reads less than four kilobytes on average to find an event`() throws {
         let log = try Log(segmentBytesMax: 64 << 20)
         let lookup = EventLookup(directory: log.directory)
         log.writer.onAppend { lookup.note($0) }

@@ -71,7 +71,7 @@ import Time
         #expect(try read(scratch, SettingsFile(lines: [line(0)]).text)?.log == nil, "a log was named")
     }
 
-    @Test func `reading a settings file that names its log fails after any bit was changed`() throws {
+    @Test func `a settings file that names its log is refused if any bit has changed`() throws {
         let scratch = try scratch()
         let bytes = Array(SettingsFile(lines: [line(0), line(7)], of: LogIdentity(seed: "a", name: "b")).text.utf8)
         for place in bytes.indices {

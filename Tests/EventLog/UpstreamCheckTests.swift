@@ -89,7 +89,7 @@ import Time
         func check(_ log: VerifiedLog) -> [VerifyReport.Problem] { body(log) }
     }
 
-    @Test func `the caller's checks run for a sound log, and a check of a cache finds notes, not problems`() throws {
+    @Test func `the caller's checks run for a sound log, and problems of a cache are reported only as notes`() throws {
         let scratch = Scratch()
         try writeMatches(in: scratch, cursors: [1, 7], upstream: identity)
         let problem = VerifyReport.Problem(file: "index", offset: 3, sequence: 1, reason: "stale")

@@ -45,7 +45,7 @@ import Testing
         #expect(ProducerPositions(log)["send host 7"] == .init(owner: nil, through: 2))
     }
 
-    @Test func `to make room, passing names from an earlier version are forgotten before lasting names`() {
+    @Test func `to make room, names from an earlier version are forgotten: passing names before lasting names`() {
         var log = Cursor(["lasting": 1])
         for number in 1..<4_096 { log.positions["send host \(number)"] = 1 }
         var positions = ProducerPositions(log)
@@ -135,13 +135,15 @@ import Testing
         #expect(2 * ProducerPositions.namesMax * (entry + 10) <= EventLogLimits.cursorBytesMax)
     }
 
-    @Test func `an owner is a hash, and a client's name cannot pass for a secret`() {
+    @Test func `an owner is a hash, and a client and a secret with the same text are different owners`() {
         #expect(ProducerOwner(secret: "shop") != ProducerOwner(client: "shop"))
         #expect(ProducerOwner(client: "shop").text.utf8.count == 32)
         #expect(!ProducerOwner(secret: "a secret of a test").text.contains("secret"))
     }
 
-    @Test func `a new name belongs to the client with the CURVE key, or to the secret if the key is a stage's`() {
+    @Test
+    func `the owner of a new name is the producer's CURVE client, or the producer's secret if that client is a stage`()
+    {
         let (shop, stage) = (ProducerOwner(client: "shop"), ProducerOwner(client: "stage ingest"))
         let secret = ProducerOwner(secret: "a secret of a test")
         #expect(ProducerOwner.owners(client: "shop", secret: "a secret of a test") == [shop, secret])

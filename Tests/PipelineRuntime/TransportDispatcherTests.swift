@@ -111,7 +111,8 @@ import Testing
         #expect(route.sent == ["1 a", "2 b"])
     }
 
-    @Test func `an app without answers has room for one push while another app waits, and an equal share later`() {
+    @Test
+    func `an app without answers has room for one push while another app's pushes wait, then for its equal share`() {
         let route = RecordedRoute(room: 10)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append(

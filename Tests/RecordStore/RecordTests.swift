@@ -65,7 +65,7 @@ struct RecordTests {
         #expect(record.fieldsText == fields)
     }
 
-    @Test func `a record whose row does not say that all types are named gets the missing types`() throws {
+    @Test func `if a row has no mark that all fields name their types, an answer adds the missing types`() throws {
         let test = try TestStore()
         try test.apply([
             Line.save("a", #"{"s":{"value":"x"}}"#), Line.save("b", #"{"s":{"value":"x","type":"STRING"}}"#),

@@ -21,8 +21,8 @@ package struct ReferencePage: Sendable {
 
     /// Expects `rows` in the first table below a heading.
     ///
-    /// - Parameter rows: Cells in Markdown. If the table has more columns than a row has cells, people write the
-    ///   missing cells in the page. Their text is taken from the page's row with the same first cell.
+    /// - Parameter rows: Cells in Markdown. A row may have fewer cells than the table has columns. The other cells are
+    ///   written by hand in the page. They are kept as they are in the page's row with the same first cell.
     package func expect(
         rows: [[String]], under heading: String, at place: SourceLocation = #_sourceLocation
     ) throws {

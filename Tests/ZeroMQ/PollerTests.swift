@@ -102,7 +102,7 @@ private let interruptions = Atomic(0)
         #expect(read(wake.fileDescriptor, &byte, byte.count) == 1)
     }
 
-    @Test func `a signal that comes between clear and the reading of the queue wakes the thread again`() async throws {
+    @Test func `a signal after clear(), but before the thread looks for work, wakes the thread again`() async throws {
         let wake = try WakeSignal()
         let total = 20_000
         let counter = Counter()

@@ -35,7 +35,8 @@ open class CKNotification: NSObject, RemoteNotification {
 
     /// The kind of the subscription that sent the push.
     open var notificationType: NotificationType { content.kind?.type ?? .unknown }
-    /// The notification's ID, which all pushes of one change share.
+    /// The notification's ID. It comes from the change: all notifications of one change have the same ID, whatever
+    /// their subscription or user.
     open var notificationID: ID? { content.notificationID }
     /// The container. If the payload names no container, this is "Unknown Container", as in CloudKit's client.
     open var containerIdentifier: String? { content.containerIdentifier }

@@ -20,7 +20,8 @@ open class CKQueryNotification: CKNotification {
     /// no value, or if a pruned payload left the value out. Nil if the payload has no values.
     open var recordFields: [String: Any]? { content.fields?.mapValues(\.value) }
 
-    /// The date in a desired key of type TIMESTAMP. Not in CloudKit, whose payloads do not say which numbers are dates.
+    /// The date in a desired key of type TIMESTAMP. CloudKit has no such method. A payload does not say which numbers
+    /// are dates, so the caller must know that the key holds one.
     open func date(forKey key: CKRecord.FieldKey) -> Date? {
         (recordFields?[key] as? NSNumber).map { Date(timeIntervalSince1970: $0.doubleValue / 1_000) }
     }

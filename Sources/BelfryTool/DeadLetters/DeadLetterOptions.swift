@@ -29,11 +29,12 @@ struct DeadLetterOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: "Begin with this change (a sequence of the changes log), time (RFC 3339), or time before its end (-10m)."
+        help:
+            "Begin with this sequence of the changes log, time (RFC 3339), or time before the log's last event (-10m)."
     )
     var from: LogPosition?
 
-    @Option(parsing: .unconditional, help: "End with this change, time, or time before the end.")
+    @Option(parsing: .unconditional, help: "End with this sequence, time, or time before the log's last event.")
     var until: LogPosition?
 
     var filter: DeadLetterFilter {

@@ -7,8 +7,9 @@ extension HealthCheck {
     /// How long the gateway may take to answer.
     private static let gatewaySeconds = 2
 
-    /// The pipeline's gateway on this machine. Nil if the file has no gateway, or if no gateway has accepted requests
-    /// with its folder here: then it may run on another machine.
+    /// The pipeline's gateway on this machine. Nil if the file has no gateway, or wrong settings for it. Also nil if
+    /// the gateway's folder does not show that a gateway has ever accepted requests on this machine. The gateway may
+    /// then run on another machine.
     static func gateway(of file: PipelineFile, _ path: String) throws -> GatewayProbe? {
         guard file.api != nil else { return nil }
         let settings: GatewaySettings
@@ -27,8 +28,8 @@ extension HealthCheck {
             .error, "health.gateway_silent",
             "the gateway does not answer at \(gateway.address), but stages do",
             fix:
-                "read the gateway's last messages; if it does not say that it starts, restart `belfry up`, or the gateway "
-                + "that you started by hand",
+                "read the gateway's last messages; unless the gateway is just starting, restart `belfry up`, or the "
+                + "gateway that you started by hand",
             ["stage": .text(PipelineFile.gatewayName), "address": .text(gateway.address)])
     }
 }

@@ -77,7 +77,7 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 
 private func lines(of pushes: [Delivery]) -> [UInt8] { pushes.flatMap { $0.line + [UInt8(ascii: "\n")] } }
 
-/// Writes the pushes of re-run stages, without their notices of retired devices.
+/// Writes the pushes of re-run stages. Leaves out the notices that tell the app's backend of retired devices.
 final class ReplayPushes: ReplayWatch {
     private let pace: ReplayPace
     private let focus: ReplayFocus?

@@ -19,8 +19,9 @@ struct StateCommand: ParsableCommand {
 
             subscriptions are match's subscriptions; devices are deliver's devices; pending are the notifications that \
             coalesce holds back, deliver's pushes that were deferred or are held because their app is stopped, and its \
-            notices that have not ended; badges are payload's counters; records are ingest's records with their last \
-            known fields. A number for --at is a sequence of the source's log: the state just after that event.
+            notices to the app's backend that have no outcome yet; badges are payload's counters; records are ingest's \
+            records with their last known fields. A number for --at is a sequence of the source's log: the state just \
+            after that event.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions

@@ -44,12 +44,12 @@ struct MatchBenchCommand: AsyncParsableCommand {
     var changes: String?
 
     @Option(
-        help: "Only write the pairs to this file: lines '<change, from 0> <subscriptionID>'.",
+        help: "Measure nothing, only write the pairs to this file: lines '<change, from 0> <subscriptionID>'.",
         completion: .file())
     var pairs: String?
 
     @Option(
-        help: "Only write subscriptions.ndjson and changes.ndjson to this folder.",
+        help: "Measure nothing, only write the workload to this folder: subscriptions.ndjson and changes.ndjson.",
         completion: .directory)
     var save: String?
 

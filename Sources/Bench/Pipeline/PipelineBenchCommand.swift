@@ -43,7 +43,11 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "How many record names the changes use. About a tenth of the names are used in two zones.")
     var records = 100_000
 
-    @Option(help: "How many devices to register first, one for each user; users with subscriptions always have one.")
+    @Option(
+        help: """
+            How many devices to register first, each for a user of its own. Every user with subscriptions gets a \
+            device, even if this number is smaller.
+            """)
     var devices = 0
 
     @Option(

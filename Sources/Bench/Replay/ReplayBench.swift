@@ -15,7 +15,7 @@ struct ReplayBench: Sendable {
             throw ToolFailure(
                 .no,
                 "the live pipeline made \(live.pushes.of("push")) and \(live.outcomes.of("outcome")), expected "
-                    + "\(live.expected.grouped) of each: its logs cannot be compared")
+                    + "\(live.expected.grouped) of each: its logs are not replayed")
         }
         let file = PipelineBenchFile(folder: scratch.path, sync: options.sync)
         let recorded = try RecordedPipeline(file.read().file, logs: file.logs)

@@ -53,10 +53,10 @@ extension SegmentIndex {
         file?.finish()
     }
 
-    /// Loads the blocks from the file, and keeps the blocks that are only in memory. Drops all blocks if the segment
-    /// has changed.
+    /// Loads the blocks from the file. Of the blocks that are only in memory, keeps all but the last block of an
+    /// incomplete index. Drops all blocks if the segment has changed.
     private mutating func load(_ file: inout IndexFile?, _ segment: OpenFile) throws(EventLogError) {
-        // A last block that is not full is made again, because it is small.
+        // The last block of an incomplete index is usually not full. It is small, so it is made again.
         let kept = isComplete ? blocks : blocks.dropLast()
         blocks = file?.blocks(first: first) ?? []
         for block in kept.dropFirst(blocks.count) {

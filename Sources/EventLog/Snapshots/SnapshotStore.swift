@@ -23,9 +23,9 @@ package struct SnapshotStore: Sendable {
     ///
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``;
     ///   ``EventLogError/syncFailed(file:errno:)`` if the folder is new and cannot be made durable;
-    ///   ``EventLogError/tooLarge(_:bytes:bytesMax:)`` if the stage's kind or the cursor is too long. Then there is no
-    ///   new snapshot. Exception: the last step makes the file's name durable. If this step fails, the snapshot is
-    ///   there, but a power failure may remove it.
+    ///   ``EventLogError/tooLarge(_:bytes:bytesMax:)`` if the stage's kind or the cursor is too long. After an error
+    ///   there is no new snapshot, with one exception: the last step makes the file's name durable. If only this step
+    ///   fails, the snapshot is there, but a power failure may remove it.
     @discardableResult
     package func write(_ header: SnapshotHeader, state: UnsafeRawBufferPointer) throws(EventLogError) -> SnapshotFile {
         let format = unsafe SnapshotFormat(

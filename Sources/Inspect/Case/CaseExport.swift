@@ -5,8 +5,9 @@ import PipelineKit
 import StageTool
 import Time
 
-/// Exports a case: a minimal set of inputs that still gives a recorded result. The result is one outcome, or that one
-/// change was not pushed to a user, for the same reasons. Pseudonyms replace personal strings.
+/// Exports a case: a minimal set of inputs that still gives a recorded result. The result is either one outcome, or the
+/// fact that one change was not pushed to a user. In the second case, the reasons must also stay the same as before
+/// inputs were left out. Pseudonyms replace personal strings.
 package struct CaseExport {
     private let logs: RecordedLogs
     private let finder: any EventFinder

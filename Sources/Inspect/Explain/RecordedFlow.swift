@@ -75,7 +75,9 @@ struct RecordedFlows {
 
 extension BatchHeader {
     /// Whether the stage has processed the event with this sequence in its upstream log by the end of this batch.
-    /// Deliver has processed an event if each push of this event and of all earlier events has its first answer.
+    ///
+    /// Deliver sends a push to each device of its user. So it has processed a push when it has a first answer for each
+    /// of these devices, and for all devices of earlier pushes.
     func reaches(_ sequence: UInt64) -> Bool {
         guard let position = cursor.input?.position, position >= sequence else { return false }
         return cursor.firstUnanswered.map { $0 > sequence } ?? true

@@ -39,7 +39,8 @@ package enum AbsentLogs {
     /// - Throws: ``ToolFailure`` with 66 if a log is missing, with 65 if a log has no `log.json`.
     package static func check(_ place: String) throws { try check(find(in: place)) }
 
-    /// Commands that answer as far as the logs allow call this at their end.
+    /// Reports logs whose beginning is missing. A command calls this at its end if it answers from the events that are
+    /// there.
     ///
     /// - Throws: ``ToolFailure`` with 65 if the beginning of a log is missing.
     package static func checkGaps(in place: String) throws { try check(LogPlace.logs(in: place).compactMap(gap)) }

@@ -59,9 +59,9 @@ package struct RecordedLogs {
         stages.prefix { $0.writes != log }.dropFirst().filter { $0.writes == nil || !$0.command.isEmpty }
     }
 
-    /// A sequence in a stage's upstream log. When the stage has processed the event with this sequence, it has
-    /// processed all events that a change led to. If the stage reads the log of changes, it is the change's own
-    /// sequence. Nil if an earlier stage has not processed the change.
+    /// A sequence in a stage's upstream log. No later event in this log comes from the change. So a stage that has
+    /// processed this sequence is done with the change. For a stage that reads the log of changes, this is the change's
+    /// own sequence. Nil if an earlier stage has not processed the change.
     ///
     /// Do not use this for a stage after coalesce: coalesce may pass on a notification long after it processed the
     /// change's matches.

@@ -35,8 +35,8 @@ struct EventFacts: Hashable, Sendable {
     var outcome: String?
     var status: Int64?
     var attempts: Int64?
-    /// The member `answer`: the transport's answer, if it differs from the outcome; `none` if deliver itself set an
-    /// outcome that a transport could also answer.
+    /// The member `answer`: the transport's answer, if it differs from the outcome. `none` if deliver itself decided on
+    /// the outcome, but a transport can give the same outcome as its answer.
     var answer: String?
     var registered: String?
     var probeAt: String?

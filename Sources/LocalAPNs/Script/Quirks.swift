@@ -35,7 +35,8 @@ package struct Quirks: Sendable, Equatable {
     package var fallAfterError = false
     /// Whether PING frames of the client get no answer.
     package var ignorePings = false
-    /// The number of statuses 4xx other than 410 that ends a connection; nil if errors never end it.
+    /// After how many statuses 4xx, not counting 410, the server ends a connection with GOAWAY; nil if errors never end
+    /// it.
     package var goAwayAfterErrors: Int?
 }
 

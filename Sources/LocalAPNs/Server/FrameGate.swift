@@ -20,8 +20,8 @@ final class FrameGate: ChannelDuplexHandler {
     private var arrived = ByteBuffer()
     private var hasPreface = false
     private var hasWritten = false
-    /// The stream limits in the SETTINGS frames that the client has not acknowledged, in order. Nil means NIO's own
-    /// frame.
+    /// The stream limits in the SETTINGS frames that the client has not acknowledged, in order. Nil stands for NIO's
+    /// own frame: its acknowledgement is passed on to NIO, and its limit is in ``acknowledged`` from the start.
     private var unacknowledged: [Int?] = [nil]
     /// The stream limit that the client acknowledged last.
     private(set) var acknowledged: Int

@@ -14,8 +14,9 @@ package struct CurveSettings: PluginSettings {
     package let publicKeys: [String]
     /// The stage's secret key. It is read when the stage starts.
     package let secretKey: Secret
-    /// The upstream stage must prove that it has one of these keys. If the list is empty, the keys that this file gives
-    /// the upstream stage are used. If the file gives it no keys, the link to the upstream stage is not encrypted.
+    /// The upstream stage must prove that it has one of these keys. If the list is empty, the upstream stage's own
+    /// `publicKey` in the pipeline file is used. If the upstream stage has no `publicKey` there, the link to it is not
+    /// encrypted.
     package let upstreamKeys: [String]
     /// The programs that may send through the stage's door.
     package let producers: [Client]

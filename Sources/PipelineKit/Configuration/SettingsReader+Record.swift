@@ -73,8 +73,8 @@ extension SettingsReader {
         }
     }
 
-    /// All strings count as unquoted, so that numbers and booleans can be read from them. A quoted string cannot be
-    /// misread, because the plugin has already accepted the settings once.
+    /// All strings count as unquoted, so that numbers and booleans can be read from them. This does no harm to a string
+    /// that was quoted in the pipeline file: the plugin accepted the quotes, so it reads the text as a string.
     private static func content(of value: JSONValue, _ place: Place) -> SettingsNode.Content {
         if value.isObject { return .mapping(entries(of: value, place)) }
         if value.isArray { return .list(value.elements.map { node($0, place) }) }

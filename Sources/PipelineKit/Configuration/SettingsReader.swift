@@ -13,9 +13,9 @@ public protocol PluginSettings: Sendable {
     /// change of the settings. The property has an effect only in the settings of transports.
     static var fileKeys: Set<String> { get }
 
-    /// Keys, at any depth, at or below which strings may be secrets. If the pipeline file contains such a string,
-    /// `belfry validate` warns, and a record of the settings contains at most the string's seal. A URL without a user,
-    /// a password and a query is not a secret. The property has an effect only in the settings of transports.
+    /// Keys, at any depth, whose values may be secrets or contain secrets. If such a secret is in clear in the pipeline
+    /// file, `belfry validate` warns, and a record of the settings contains at most the secret's seal. A URL without a
+    /// user, a password and a query is not a secret. The property has an effect only in the settings of transports.
     static var secretKeys: Set<String> { get }
 
     /// The certificates that have expired or will expire soon. Used only for transports and the gateway.

@@ -80,7 +80,7 @@ extension ExplanationCode {
             "No user has a subscription that watched the change; match counted the change as unmatched."
         case .eventDeadLetter: "A later stage could not use an event that the change led to, and set it aside."
         case .stageDropped:
-            "A stage on the way did not pass on an event that the change led to, or the registration of the device."
+            "A stage on the way did not pass on the registration of the device, or an event that the change led to."
         case .subscriptionMatched: "The subscription watched the change."
         case .subscriptionNotMatched:
             "The subscription did not watch the change; the explanation's parts say which check failed."

@@ -128,8 +128,9 @@ package final class Producer {
     /// Asks the door how many of this producer's lines the door has, and returns this number. Throws ``LinkError`` if
     /// no door answers in time, or if the door refuses the connection or the name.
     ///
-    /// Once the door has answered, a further call does not ask again. It returns the number of the last line that this
-    /// producer was given to send.
+    /// Once the door has answered, a further call does not ask again. It returns the number of the last line that the
+    /// caller has passed to ``send(_:count:)``, even if the door does not have this line yet. Before the first such
+    /// line, it returns the door's number.
     package func greet(timeout: Duration) throws -> UInt64 {
         _ = try greet(timeout: timeout) { true }
         return next - 1

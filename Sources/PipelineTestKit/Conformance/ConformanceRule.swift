@@ -87,8 +87,9 @@ struct RuleNotTestable: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// Thrown when a stage's wakes do not end while a rule is checked. If this rule is not ``ConformanceRule/deadlines``,
-/// and the stage breaks the rule `deadlines` too, this rule is skipped. Otherwise this rule is broken.
+/// Thrown when a stage's wakes do not end while a rule is checked. If the stage breaks ``ConformanceRule/deadlines``,
+/// only `deadlines` is reported as broken, and any other checked rule is skipped. If the stage keeps `deadlines`, the
+/// checked rule is broken.
 struct WakesWithoutEnd: Error, CustomStringConvertible {
     let description: String
 

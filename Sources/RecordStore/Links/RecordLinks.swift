@@ -10,7 +10,8 @@ struct RecordLinks {
 
         static let references = Kinds(rawValue: 1)
         static let assets = Kinds(rawValue: 2)
-        /// Each field names its type. Rows from older versions may lack this member although all their fields do.
+        /// Each field names its type. Rows from older versions may lack this member although all their fields name
+        /// their types.
         static let types = Kinds(rawValue: 4)
 
         var hasLinks: Bool { !isDisjoint(with: [.references, .assets]) }

@@ -13,7 +13,7 @@ package struct SearchLimits: Sendable {
     var candidatesInMemory = 50_000
     /// How many indexes a type in one zone may have. Each save of a record changes the entries of all of them.
     var indexesOfTypeMax = 32
-    /// How many indexes one database may have, so that one user cannot take the places of all.
+    /// How many indexes one database may have, so that one user's indexes do not use up the limit of the whole store.
     var indexesOfDatabaseMax = 500
     /// How many indexes one search may ask for.
     var indexesOfSearchMax = 4

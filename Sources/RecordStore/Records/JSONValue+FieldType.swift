@@ -9,7 +9,8 @@ extension JSONValue {
     /// TIMESTAMP looks like a number, and BYTES look like STRING. So only the writer of a field can name these types.
     var inferredFieldType: String? { isArray ? elementType.map { "\($0)_LIST" } : scalarType }
 
-    /// The type of the elements; nil if they have several types. Whole numbers among others are DOUBLE too.
+    /// The type of the elements; nil if they have several types. In a list that also has fractions, whole numbers are
+    /// DOUBLE too.
     private var elementType: String? {
         let types = Set(elements.filter { !$0.isNull }.map(\.scalarType))
         return types == ["INT64", "DOUBLE"] ? "DOUBLE" : types.count == 1 ? types.first ?? nil : nil

@@ -168,9 +168,9 @@ final class StageReplay {
 
     // MARK: The end
 
-    /// Whether the last outputs come from a deadline or an answer, not from an input event. The log may end without
-    /// such outputs: a deadline had passed when the stage wrote the last batch, but the stage was not woken for it any
-    /// more. A batch for which ``isLate`` is true does not change this value.
+    /// Whether the machine's last outputs come from a deadline or an answer, not from an input event. If the log ends
+    /// without such outputs, this is no difference: a deadline had passed when the stage wrote the last batch, but the
+    /// stage was not woken for it any more. A batch for which ``isLate`` is true does not change this value.
     private var endsWithWake = false
 
     private func finish() throws -> ReplayDifference? {

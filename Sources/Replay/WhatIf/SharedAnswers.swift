@@ -6,8 +6,9 @@ import PipelineRuntime
 /// Gives the variant of a stage the same answers that the recorded stage got for the same pushes.
 ///
 /// The variant gets an answer when the recorded stage got it, or at once if the variant sends the push later. A push
-/// that only the variant has is accepted at once. Recorded `accepted` answers are stored like all others. A redriven
-/// push has several answers, and the variant must get them in the recorded order.
+/// that only the variant has is accepted at once. Recorded `accepted` answers are stored too, although a push without a
+/// stored answer is accepted anyway: a redriven push has several answers, and the variant must get them in the recorded
+/// order.
 package final class SharedAnswers {
     private struct StoredAnswer {
         var number: Int

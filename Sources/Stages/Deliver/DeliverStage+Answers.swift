@@ -150,8 +150,8 @@ extension DeliverStage {
         let since = answer.since ?? receivedAt
         note.registered = push.device.registered
         note.since = cameUndatedAtRegistration(answer, push, receivedAt) ? nil : since
-        // An answer without `since` is about the address that the push was sent to. So this address became invalid
-        // after the registration.
+        // An answer without `since` says that the address is invalid now, so it holds for this registration. A `since`
+        // before the registration may be outdated.
         let isLater = answer.since == nil || since > push.device.registered
         if isLater || push.lastHandedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
             schedule(.retire(retirement(push, answer, since)), receivedAt, &note)
@@ -163,8 +163,8 @@ extension DeliverStage {
     /// Whether the answer has no `since` and came no later than the registration. The outcome then has no `since`
     /// either.
     ///
-    /// Earlier versions wrote the time at which such an answer came as `since`, and did not retire the device. In a
-    /// replay of their logs the answer has this `since`, so the device is not retired there either.
+    /// Earlier versions did not retire the device after such an answer, and wrote the answer's time into the outcome's
+    /// `since`. A replay of their logs takes this `since` for the transport's, so it does not retire the device either.
     private func cameUndatedAtRegistration(_ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant)
         -> Bool
     {

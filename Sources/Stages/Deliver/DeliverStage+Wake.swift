@@ -117,9 +117,9 @@ extension DeliverStage {
 
     // MARK: Pushes
 
-    /// The push, readdressed to the current registration of its device if `retryTo` allows that. Nil if the device is
-    /// gone, or must not get the push because it is registered for another app. In these cases, a push that the
-    /// transport still has is returned unchanged.
+    /// The push, readdressed to the current registration of its device if `retryTo` allows that. If the device is gone,
+    /// or must not get the push because it is registered for another app: the unchanged push if the transport still has
+    /// it, otherwise nil.
     private func readdressed(_ push: PendingPush) -> PendingPush? {
         guard settings.retryTo != .first, !push.isNotice else { return push }
         guard let device = currentDevice(of: push) else { return push.isStillAtTransport ? push : nil }

@@ -58,8 +58,8 @@ extension APNsProbe.Verdict {
         switch self {
         case .good: nil
         case .credential:
-            "compare key, team and the .p8 file with developer.apple.com, Keys: APNs does not say which is wrong; "
-                + "the key may be revoked, or this machine's clock may be ahead"
+            "compare key, team and the .p8 file with the page Keys of developer.apple.com: APNs does not say which is "
+                + "wrong; the key may be revoked, or this machine's clock may be ahead"
         case .environment: "use a key or certificate for that environment, or correct the app's environment"
         case .topic: "compare topic with the app's bundle ID and the key's topics"
         case .token:
@@ -86,8 +86,8 @@ extension APNsProbe {
     }
 
     static let certificateRemedy =
-        "compare the certificate with developer.apple.com, Certificates: it may be expired or revoked, or belong to "
-        + "another app"
+        "compare the certificate with the page Certificates of developer.apple.com: it may be expired or revoked, or "
+        + "belong to another app"
 
     private static func isTemporary(_ status: Int?) -> Bool {
         status.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false

@@ -5,8 +5,8 @@ import Time
 extension APNsSettings {
     /// What to do about a certificate from Apple that has expired or expires soon.
     package static let certificateRemedy =
-        "renew the certificate at developer.apple.com, Certificates; replace the certificate and its key; and reload "
-        + "the pipeline file (SIGHUP)"
+        "renew the certificate on the page Certificates of developer.apple.com; replace the certificate and its key; "
+        + "and reload the pipeline file (SIGHUP)"
 
     /// The certificates that have expired or expire soon, in the order of the apps.
     package func endingCertificates(at now: Instant) -> [EndingCertificate] {

@@ -2,8 +2,8 @@ import BelfryClient
 import Testing
 
 /// The other files of this folder are sources of an app for Apple's systems. Only their imports were changed. All files
-/// are compiled twice: in Swift 6 from `Tests/BelfryClient/App`, and in Swift 5 from `Tests/BelfryClientSwift5`. The
-/// files there are symbolic links to these files.
+/// are compiled twice: in Swift 6 from `Tests/BelfryClient/App`, and in Swift 5 from `Tests/BelfryClientSwift5`, whose
+/// files are symbolic links to those in `Tests/BelfryClient/App`.
 @Suite struct AppTests {
     private static var query: [AnyHashable: Any] {
         let content: [String: Any] = [

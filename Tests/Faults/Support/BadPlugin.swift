@@ -3,8 +3,8 @@ enum BadPlugin {
     /// The second argument is the file of the program's notes. The first argument says what the program does:
     ///
     /// - `honest`: passes every event on.
-    /// - `dies`: dies at the third batch of its process, four times in all, by turns before and after the answer.
-    ///   Notes each death.
+    /// - `dies`: its first four processes die, each at its third batch: the first and third before the answer, the
+    ///   second and fourth after it. Notes each death.
     /// - `poison`: dies whenever it gets the record n15. Notes each death.
     /// - `wrong`: answers the record n15 with a wrong `through`, and dies at the host's error. Notes each death.
     /// - `troubled`: dies three times when it gets the record n15, with the exit status of a temporary failure. Notes

@@ -206,7 +206,8 @@ import Time
                 + #""redriveOf":{"log":"pushes","sequence":2},"push":\#(push)}"#)
     }
 
-    @Test func `a push too long for the door loses its unpruned payload, or is not sent if still too long`() throws {
+    @Test
+    func `a redrive too long for the door leaves out the member 'unpruned', or fails if it is still too long`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         let push = DeadLetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
@@ -262,7 +263,7 @@ import Time
     }
 
     @Test(arguments: [([], "run the same command again"), ([Obsolescence.redriven], "select the others with filters")])
-    func `after a redrive up to the limit, the advice is the same command, or filters if redriven ones are included`(
+    func `after a limited redrive, the advice is to run it again, or to use filters if it includes redriven letters`(
         included: [Obsolescence], advice: String
     ) throws {
         let logs = try DeadLetterLogs()

@@ -103,7 +103,8 @@ struct TrimmedLogTests {
         }
     }
 
-    @Test func `whatif on trimmed logs finds nothing if nothing is changed, and each push that a setting changes`()
+    @Test
+    func `whatif on trimmed logs finds no difference without a change, and finds each push that a new setting changes`()
         async throws
     {
         let (pipeline, _) = try await Self.trimmedPipeline()

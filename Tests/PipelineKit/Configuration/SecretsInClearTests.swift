@@ -32,7 +32,7 @@ import Testing
         ),
         ("other: abc", #"{"other":"abc"}"#),
     ])
-    func `recorded settings have the seal of a secret in clear, but not its text`(text: String, record: String) throws {
+    func `a secret in clear is replaced by its seal in the recorded settings`(text: String, record: String) throws {
         #expect(try recorded(text) == record)
     }
 

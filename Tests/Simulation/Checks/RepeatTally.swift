@@ -11,8 +11,8 @@ struct RepeatTally: Sendable {
     var isExact = true
 
     mutating func noteSending(of id: Delivery.ID, _ receipt: String) { sendings[id, default: []].insert(receipt) }
-    /// Notes that a push, still in flight at its first answer, was sent again by another process or over another
-    /// transport.
+    /// Notes that a push was sent again by another process or over another transport, after its first answer said that
+    /// it was still in flight.
     mutating func noteRepeat(of id: Delivery.ID) { repeated.insert(id) }
     /// Notes that the transport itself said that the push may repeat.
     mutating func noteDoubt(of id: Delivery.ID) { doubted.insert(id) }
@@ -20,8 +20,8 @@ struct RepeatTally: Sendable {
     func isDoubted(_ id: Delivery.ID) -> Bool { doubted.contains(id) }
 
     /// Whether the outcome of a push must say that the push may repeat. There are two causes: a sending of the push has
-    /// no recorded answer, or the push was still in flight at its first answer and was sent again by another process or
-    /// over another transport.
+    /// no recorded answer, or the push was sent again by another process or over another transport after its first
+    /// answer said that it was still in flight.
     ///
     /// - Parameter recorded: The receipts of the push's recorded answers.
     func mayRepeat(_ id: Delivery.ID, recordedReceipts recorded: Set<String>) -> Bool {

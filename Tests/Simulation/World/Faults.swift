@@ -29,7 +29,7 @@ enum Fault: String, CaseIterable, Sendable {
     case snapshotDamaged = "snapshot damaged"
     case snapshotForeign = "snapshot of another log"
     case pushRepeated = "push sent again or its status queried"
-    case pushLate = "push still in flight at its first answer"
+    case pushLate = "push reported as still in flight"
     case lateAnswered = "push in flight answered without a status query"
     case lateRepeated = "push in flight sent again by another process or transport"
     case pushDeferred = "push deferred by its transport"

@@ -61,7 +61,8 @@ import Testing
         #expect(headers.allSatisfy { $0.wholeMatch(of: /\{"apns-id":"[0-9a-f-]{36}"\}/) != nil } && headers.count == 1)
     }
 
-    @Test func `the error for missing transports or a transport without the key use shows what to write`() throws {
+    @Test
+    func `the error for missing transports, or for a transport without the key 'use', shows what to write`() throws {
         for text in ["other: 1", "transports: {}", "transports: {apns: {path: x}}"] {
             let error = #expect(throws: PipelineFileError.self) {
                 try SettingsReader(text: text, file: "p.yaml").decode(DeliverSettings.self)
@@ -70,7 +71,8 @@ import Testing
         }
     }
 
-    @Test func `transports keep the order of the file, and the key use does not count as an unknown setting`() throws {
+    @Test
+    func `transports keep the order of the file, and the key 'use' does not count as an unknown setting`() throws {
         let text = "transports: {b: {use: webhook, url: x}, a: {use: console}}"
         let settings = try SettingsReader(text: text, file: "p.yaml").decode(DeliverSettings.self)
         let bindings = DeliverStage.transports(of: settings)

@@ -112,7 +112,7 @@ struct DeliverSnapshotTests {
     // MARK: - Answers
 
     @Test(arguments: Seeded.seeds)
-    func `the answers accepted and failed can be read from the outcomes that record them`(seed: UInt64) throws {
+    func `an answer 'accepted' or 'failed' can be read from the outcome that records it`(seed: UInt64) throws {
         var draw = Seeded(seed)
         for _ in 0..<50 {
             let device = draw.one(of: ["mac", "Ünï \\\"1", "e\u{301}"])

@@ -35,7 +35,7 @@ struct ExplainTests {
         #expect(try harness.explain(push()).map(\.code) == [.appStopped])
     }
 
-    @Test func `the explanation says that a push has expired, unless the setting expired is send`() throws {
+    @Test func `the explanation says that a push has expired, except with the setting 'expired: send'`() throws {
         for (settings, code) in [("drop", ExplanationCode.pushExpired), ("send", ExplanationCode.transportKnown)] {
             var harness = try DeliverHarness(settings: "transports: {apns: {use: file}}\nexpired: \(settings)")
             try harness.feed(register("mac"))

@@ -105,7 +105,8 @@ struct RecordMemoryTests {
         #expect(door.log == [Example.save(also: #","change":"create""#)])
     }
 
-    @Test func `a log that is sent again is accepted, with the member change at the end of each event`() throws {
+    @Test
+    func `a second door accepts the events of a log as commands, and moves their member 'change' to the end`() throws {
         var door = try Door()
         for command in [Example.save(), Example.save(), Example.delete(type: nil)] { try door.send(command) }
         var second = try Door()

@@ -216,8 +216,9 @@ struct RefusedCommandsTests {
         Row(
             Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "public"),
             "subscription.scope", at: "subscription.subscriptionType",
-            "a database subscription belongs in a private or shared database, not in a public database: "
-                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"),
+            "a database subscription cannot be in a public database: "
+                + "save it in a private or shared database, or let ingest accept it with subscriptionsInAnyDatabase: true"
+        ),
         Row(
             Example.subscribe(
                 #"{"subscriptionID":"s","subscriptionType":"database","notificationInfo":{"desiredKeys":["a","b","c","d"]}}"#

@@ -64,7 +64,7 @@ import Testing
         #expect(badges == [["1"], ["2", "b1"], ["3", "a11", "b2"], ["1"], ["6"]])
     }
 
-    @Test func `of a topic that is set to the common number follows the common number again`() throws {
+    @Test func `of a topic follows the common number again after it is set to the same value`() throws {
         let badges = try Self.badges([
             Self.set("3", topic: "a"), Self.notification(), Self.set("1", topic: "a"), Self.notification(),
         ])
@@ -90,7 +90,10 @@ import Testing
         #expect(badges.first?.count == 17)
     }
 
-    @Test func `of a topic is all that differs from the common payload if both payloads keep the same parts`() throws {
+    @Test
+    func `of a topic is the only difference between the topic's and the common payload if both keep the same parts`()
+        throws
+    {
         let body = String(repeating: "b", count: 3_000)
         let record = String(repeating: "r", count: 1_000)
         for length in 0..<12 {

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Payload
 
-/// Pushes that CloudKit sent, with made-up identifiers and without spaces. No push of a zone subscription was
-/// captured: its payload has the form that CloudKit's clients parse.
+/// Pushes that CloudKit sent, with made-up identifiers and without spaces. Only the push of a zone subscription was not
+/// captured. Its payload was written in the form that CloudKit's clients parse.
 @Suite struct `The reference payloads` {
     private let alice = SampleNotification.alice
 

@@ -88,7 +88,7 @@ import Time
     @Test(arguments: [
         (403, "Forbidden", true), (400, "FromTheFuture", true), (302, "Moved", true), (400, "BadMessageId", false),
     ])
-    func `ten rejections in a row that are not the fault of a push stop the app`(
+    func `ten rejections in a row stop the app, unless the rejections are the fault of the pushes`(
         _ status: Int, _ reason: String, _ stops: Bool
     )
         async throws

@@ -77,8 +77,8 @@ struct PoolHistory {
             case .dialed, .connected, .goneAway, .closeRequested, .settings, .ended, .changed: break
             }
         }
-        // A retired pool drops late pushes that are not in flight. The pool answers such a push only if the stage
-        // passes the push again.
+        // A late push waits to be sent again after its stream has ended. A retired pool drops such pushes. The pool
+        // answers such a push only if the stage passes the push again.
         return (isRetired ? open.filter { !$0.value.isLate || $0.value.over != nil } : open, mistakes)
     }
 

@@ -103,7 +103,10 @@ import Testing
         }
     }
 
-    @Test func `simctl needs a folder and takes no path, ndjson takes no folder, other values are refused`() throws {
+    @Test
+    func `'as: simctl' needs a folder and takes no path, 'as: ndjson' takes no folder, any other 'as' is refused`()
+        throws
+    {
         func settings(_ text: String) throws -> FileTransport.Settings {
             try SettingsReader(text: text, file: "/etc/belfry/p.yaml").decode(FileTransport.Settings.self)
         }

@@ -65,8 +65,8 @@ extension ConsumerLoop {
     }
 
     /// Starts from an older snapshot, or from the first event if there is none, because the upstream has lost events
-    /// that the snapshot of `start` includes. If the stage's own log does not reach the position of that snapshot, also
-    /// removes that snapshot and all newer ones.
+    /// that the snapshot of `start` includes. If the cursor of the stage's own log is before the last of these events,
+    /// also removes the snapshot of `start` and all newer ones.
     func fallBack(from start: RestoredStage<S>, because reason: String) throws {
         let position = start.moment.position
         StandardError.write("\(plan.stage): skipped a snapshot that includes event \(position): \(reason)")

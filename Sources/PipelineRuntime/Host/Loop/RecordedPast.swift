@@ -1,8 +1,9 @@
 import EventLog
 import Time
 
-/// What a stage did in the past, in order, as the batches of its own log record it. This value reads no file. A host
-/// that starts, a ``SnapshotMaker`` and a replay pass each batch to this value and do the actions that it asks for.
+/// What a stage did in the past, in order, as the batches of its own log record it. This value reads no file. Its
+/// caller gives it each batch and does the actions that it asks for. The callers are a host at its start, a
+/// ``SnapshotMaker``, and a replay.
 ///
 /// | State | What is asked for | What comes next |
 /// |---|---|---|

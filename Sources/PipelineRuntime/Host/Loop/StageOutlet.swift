@@ -25,8 +25,8 @@ final class StageOutlet {
         case noRoom
     }
 
-    /// Outputs of this size are appended at once. The log's own limit for a batch is larger, so the outputs of one more
-    /// event still fit.
+    /// As soon as the outputs reach this size, they are appended, even in the middle of the input. The event that
+    /// reaches this size may exceed it, because the log's own limit for a batch is larger.
     static let batchBytesFull = 8 << 20
 
     /// Opens the log before it binds the socket. Binding an `ipc` endpoint would take the endpoint from another process
@@ -206,8 +206,8 @@ final class DeadLetters {
 
     var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
 
-    /// Under the sync policy `always`, waits until the dead letters are on the disk. Otherwise a durable cursor could
-    /// pass a dead letter that a power failure then loses.
+    /// Under the sync policy `always`, waits until the dead letters are on the disk. Without this wait, a durable
+    /// cursor could pass a dead letter that a power failure then loses.
     func makeDurable() throws(EventLogError) {
         guard let writer, writer.durableSequence < writer.lastSequence else { return }
         try writer.flush()

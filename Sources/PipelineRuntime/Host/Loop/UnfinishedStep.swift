@@ -56,10 +56,12 @@ extension Cursor {
 
     private static let out = "/out"
 
-    /// The first upstream event with a push that had no first answer when the batch was written. For all pushes of
-    /// earlier events the log holds outcomes or attempts. If no push waited for its first answer, but the batch handed
-    /// out retries, the value is the event after the cursor. If the batch handed out no retries either, the value is
-    /// nil, even if retries that earlier batches handed out had no answer.
+    /// Which pushes had no answer when the batch was written:
+    ///
+    /// - If pushes waited for their first answer: the first upstream event with such a push. For all pushes of earlier
+    ///   events the log holds outcomes or attempts.
+    /// - Otherwise, if the batch handed out retries: the event after the cursor.
+    /// - Otherwise nil, even if retries that earlier batches handed out had no answer.
     package var firstUnanswered: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
 
     /// Whether pushes were unanswered when the batch was written: first attempts, or retries that this batch handed

@@ -38,9 +38,10 @@ final class Retention {
         files = RetentionFiles(plan, saved: positions)
     }
 
-    /// Looks for removable segments in the background, and removes the segments that an earlier call has found. Returns
-    /// the first sequence that remains, before the files are removed; nil if no segment is removed. From then on no
-    /// consumer may start at an earlier sequence.
+    /// Looks for removable segments in the background, and begins to remove the segments that an earlier call found.
+    ///
+    /// - Returns: The first sequence that will remain; nil if no segment is removed. The removed files may still exist,
+    ///   but from now on no consumer may start at an earlier sequence.
     func work(_ outlet: StageOutlet, _ floor: RetentionFloor) -> UInt64? {
         takeReports(outlet.server)
         if let removable = files.takeRemovable() { return remove(removable, outlet, floor) }

@@ -50,7 +50,8 @@ extension Registry {
             .record(without: PipelineStage.sharedKeys)
     }
 
-    /// The stage's own settings as a build recorded them before any default changed.
+    /// The stage's own settings in the form in which hosts recorded them before any default changed: missing settings
+    /// stay missing.
     package func recordAsWritten(of stage: PipelineStage) -> String {
         hidingSecrets(of: stage).settingsAsWritten
     }

@@ -9,8 +9,8 @@ import Time
 struct SnapshotKeeper {
     /// Reading and writing one byte of state takes about as long as handling this many bytes of input.
     private static let inputPerStateByte = 4
-    /// A background snapshot is dropped if it is not ready after this many times the input that makes a snapshot due.
-    /// The next snapshot is then made without pauses.
+    /// A certain amount of input makes a snapshot due. If this many times that amount comes before a background
+    /// snapshot is ready, the snapshot is dropped, and the next one is made without pauses between its parts.
     private static let intervalsMax = 4
 
     private let files: SnapshotFiles

@@ -40,8 +40,9 @@ package struct RecordedAnswers {
 /// The answers that one batch of a stage's own log records.
 ///
 /// If the batch's cursor has a ``EventLog/Cursor/firstUnanswered``, the answers to the pushes that this batch hands out
-/// are in later batches. If the cursor has none, these pushes were answered at once. All other answers in the batch are
-/// to earlier pushes, and the stage received them at the end of the batch.
+/// are in later batches, and the batch has only answers to earlier pushes. Without a `firstUnanswered`, the pushes of
+/// this batch were answered at once, and the batch may have these answers too. The stage received the answers to
+/// earlier pushes at the end of the batch.
 package struct BatchAnswers {
     private let leavesUnanswered: Bool
     private var answers: [TransportAnswer?]

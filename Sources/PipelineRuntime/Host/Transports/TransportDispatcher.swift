@@ -50,8 +50,8 @@ final class TransportDispatcher: Sendable {
         var pushes: [Delivery]
     }
 
-    /// If this many pushes of one app wait, the stage takes no more input, unless other apps or transports have pushes
-    /// too.
+    /// If this many pushes of one app wait, the stage takes no more input. But if other apps or transports have pushes
+    /// too, waiting or in flight, it takes input until ``sharedWaitingMax`` pushes wait.
     private static let waitingMax = 4_096
     /// If this many pushes wait in all, the stage takes no more input. Until then an app with ``waitingMax`` waiting
     /// pushes does not keep out the pushes of other apps and transports.

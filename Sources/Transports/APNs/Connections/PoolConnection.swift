@@ -32,8 +32,8 @@ struct PoolConnection {
     var hasWorked = false
     /// How many answers in a row were ``Treatment/Connection/suspect``.
     var suspectAnswersInARow = 0
-    /// Whether the connection was replaced because a push came back from its server and had come back too often by then
-    /// (``PoolState/returnsMax``).
+    /// Whether the connection was replaced because a push came back from its server once too often
+    /// (``PoolState/returnsMax``). The push may have come back over other connections before.
     var isGivenUp = false
     var health: ConnectionHealth
     /// Why the connection ends, if the socket gives no reason.

@@ -132,8 +132,8 @@ extension PoolState {
 
     // MARK: Another connection
 
-    /// Replaces a connection unless it is already draining. Notes the time of the replacement for this cause, unless
-    /// another connection was replaced for this cause after this connection was opened.
+    /// Replaces a connection unless it is already draining. Notes the time in ``replacedAt``, unless the connection was
+    /// opened before the time that is already noted for the cause.
     private mutating func replace(_ id: Int, for cause: ReplacementCause) {
         guard !isDraining(id), let index = index(of: id) else { return }
         let connection = connections[index]
@@ -142,10 +142,11 @@ extension PoolState {
         if !options.failsFast { waitAfter(connection, "waits for another connection after \(cause.text)") }
     }
 
-    /// Whether the push got this answer although a connection was already replaced for the same cause.
+    /// Whether another connection was already tried for the same cause, but the push still got this answer.
     ///
-    /// True if the connection `id` was opened after the replacement, and the push was retried at once or was taken
-    /// before the replacement. If no connection was replaced for this cause: true if the push was retried at once.
+    /// If a connection was replaced for this cause, true if both of these hold: the connection `id` was opened after
+    /// the replacement; and the push was already sent again (``Request/wasRetriedOnce``), or came to the pool before
+    /// the replacement. If no connection was replaced for this cause, only ``Request/wasRetriedOnce`` counts.
     private func wasReplaced(for cause: ReplacementCause, before id: Int, _ request: Request) -> Bool {
         guard let replacedAt = replacedAt[cause] else { return request.wasRetriedOnce }
         return connections.contains { $0.id == id && $0.begun >= replacedAt }

@@ -259,10 +259,10 @@ final class CourierStore {
         return Inbox(account: owner.account, end: try end(of: owner.account), pages: store.pages)
     }
 
-    /// The change token after the newest entry. Its push is the greater of two positions: the end of the log of pushes,
-    /// and the last push that the store knows. Its mark is chosen in the same way from the log of marks and the store.
-    /// One position is not enough: a rebuilt store lacks the notifications that were trimmed earlier, and the logs may
-    /// be missing or may have lost their end in a power failure.
+    /// The change token after the newest entry. The token's `push` is the greater of two positions: the end of the log
+    /// of pushes, and the last push that the store knows. The token's `mark` is chosen in the same way from the log of
+    /// marks and the store. One position is not enough: a rebuilt store lacks the notifications that were trimmed
+    /// earlier, and the logs may be missing or may have lost their end in a power failure.
     private func end(of account: Int64) throws -> ChangeToken {
         let stored = try store.pool.read { try InboxTables(db: $0).last(of: account) }
         let pushes = devices.map(\.last) ?? 0
