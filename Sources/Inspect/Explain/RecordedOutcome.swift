@@ -25,11 +25,16 @@ struct RecordedOutcome {
         let (explanationCode, sentence) =
             code.map { RecordedOutcome.outcome($0, json) } ?? RecordedOutcome.attempt(outcome, json)
         isRedrive = json[.redriveOf] != nil
-        let text = sentence + (isRedrive ? " (redrive)" : "")
-        let details = ["device", "transport", "status", "reason", "attempts", "until", "since", "registered", "by"]
-            .compactMap { key in
-                json.member(key).map { Explanation.Detail(key, $0) }
-            }
+        let mayRepeat = json[.repeatPossible]?.bool ?? false
+        let text =
+            sentence + (mayRepeat ? "; the device may have got it twice (\(Member.repeatPossible))" : "")
+            + (isRedrive ? " (redrive)" : "")
+        let details = [
+            "device", "transport", "status", "reason", "attempts", "until", "since", "registered", "by",
+            Member.repeatPossible.description,
+        ].compactMap { key in
+            json.member(key).map { Explanation.Detail(key, $0) }
+        }
         explanation = Explanation(.outcomes, explanationCode, text, details)
     }
 

@@ -29,6 +29,14 @@ struct RecordedOutcomeTests {
         }
     }
 
+    @Test func `an explanation says that the device may have got the push twice`() throws {
+        let repeated = try outcome("accepted", #","repeat_possible":true"#).explanation
+        #expect(
+            repeated.text == "transport apns accepted the push to mac; the device may have got it twice (repeat_possible)")
+        #expect(repeated.detail("repeat_possible") == "true")
+        #expect(try outcome("accepted").explanation.text == "transport apns accepted the push to mac")
+    }
+
     @Test func `an attempt has an explanation and is not final`() throws {
         let deferred = try outcome("deferred", #","status":503,"reason":"Shutdown","until":"2026-01-01T00:00:00Z""#)
         #expect(deferred.explanation.code == .pushWaiting && !deferred.isFinal)
