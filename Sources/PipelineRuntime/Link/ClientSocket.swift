@@ -59,7 +59,9 @@ package final class ClientSocket: MessageSocket {
         if let path = SocketFiles.forbiddenPath(of: endpoint) {
             throw ZMQError(
                 code: EACCES, operation: "connect", endpoint: endpoint,
-                detail: "no permission to connect to \(path); run as the user who runs the stage, or set `data.mode`")
+                detail:
+                    "no permission to connect to \(path); run as the user who runs the stage, or set `data.mode` so that "
+                    + "the group may write, too, as in 0770")
         }
         if let keys { try socket.useCurveClient(keys.own, serverKey: keys.servers[serverKeyIndex]) }
         try socket.connect(endpoint)

@@ -72,7 +72,18 @@ private struct GatewayControl: Sendable {
     }
 }
 
+/// ``GatewayProgram`` under the name of its executable.
+private struct GatewayExecutable: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "belfry-api", abstract: GatewayProgram.configuration.abstract,
+        discussion: GatewayProgram.configuration.discussion)
+
+    @OptionGroup var program: GatewayProgram
+
+    func run() async throws { try await program.run() }
+}
+
 extension Tool {
     /// `belfry-api`.
-    package static func api() async -> Never { await run(GatewayProgram.self) }
+    package static func api() async -> Never { await run(GatewayExecutable.self) }
 }
