@@ -119,7 +119,7 @@ def send(door: Door, lines: list[bytes]) -> int:
                 report(f"line {each['line']}: {place}{each['reason']} ({each['code']})")
             done, refused = frame["through"], refused + frame["refused"]
         if done < len(lines) and sent != done:
-            # Until the next silence or gap, a second welcome with this `after` does not send the same lines again.
+            # If the door sends this `after` again, the lines are not sent again, except after a silence or a gap.
             sent = done
             door.send_frame({"type": "produce", "first": done + 1}, message(lines[done : done + LINES_PER_MESSAGE]))
     return refused

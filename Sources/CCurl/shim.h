@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-// glibc declares it for _GNU_SOURCE only, which Swift's Glibc module is built without.
+// glibc declares this function for _GNU_SOURCE only, which Swift's Glibc module is built without.
 int pthread_setname_np(pthread_t thread, const char *name);
 
 // Swift cannot call C functions with variable arguments.

@@ -31,7 +31,7 @@ package enum CloudKitLimits {
     package static let recordBytesMax = 1_000_000
     // Belfry's own: the events of one `records.modify`, which form one batch of the log.
     package static let modifiedBytesMax = 40_000_000
-    // Belfry's own: a producer's name for a command.
+    // Belfry's own: the name that a producer gives to one of its commands.
     package static let requestBytesMax = 64
 
     // Belfry's own: APNs tokens have no fixed length, and webhook tokens may be addresses.

@@ -3,7 +3,7 @@ import JSON
 /// One of a container's three databases.
 package enum DatabaseScope: Int, CaseIterable, Sendable {
     /// Raw values are the numbers that a payload has as `dbs`, such as `ck.qry.dbs`. The raw values of
-    /// `CKDatabase.Scope` are others.
+    /// `CKDatabase.Scope` are different.
     case `private` = 1
     case `public` = 2
     case shared = 3

@@ -14,7 +14,7 @@ import Time
 /// little-endian:
 ///
 ///     offset  bytes
-///          0      8  magic, 0x89 "BELFRY" 0x0A: never inside a body, whose lines end with }
+///          0      8  magic, 0x89 "BELFRY" 0x0A: never inside a body, where each 0x0A follows a }
 ///          8      4  CRC-32C of bytes 12 to 63
 ///         12      2  format version
 ///         14      2  kind: 0 batch, 1 opening

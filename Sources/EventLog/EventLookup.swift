@@ -44,7 +44,11 @@ package final class EventLookup {
     }
 
     /// Remembers where a batch is, so that its events are found without a search. The log's writer may pass each batch
-    /// that it appends. The events of such a batch are not compared with their CRC later, because they were just written.
+    /// that it appends.
+    ///
+    /// A CRC covers all events of a batch. A large batch comes with the offsets of its lines, so a lookup reads only a
+    /// few of these lines and does not check the CRC. A lookup in a small batch reads the whole batch and checks its
+    /// CRC.
     package func note(_ batch: AppendedBatch) {
         let first = batch.segmentFirst
         do throws(EventLogError) {
@@ -121,7 +125,8 @@ final class SegmentLookup {
 
     /// Within this distance, a batch is found by reading header after header.
     private static let stepBytes: UInt64 = 16 << 10
-    /// The search for an event's batch first begins this many bytes before the likely place of the event.
+    /// The first guess at an event's batch begins this many bytes before the likely place of the event. After a guess
+    /// that is too late, the distance is four times as long.
     private static let leadBytes: UInt64 = 128 << 10
     /// After this many guesses, a batch is found by bisection, because the events differ too much in size.
     private static let guessesMax = 4
@@ -181,7 +186,8 @@ extension SegmentLookup {
     /// Moves `low` forwards, so that few batches are between `low` and the batch with the sequence. Looks where the batch
     /// would be if all events had the same size, and bisects if that does not help.
     ///
-    /// Remembers only batches that begin at or before the sequence, because later batches may still be cut off.
+    /// Remembers only batches that begin at or before the sequence. Callers look up events that stay in the log, so
+    /// these batches stay too. A later batch may come from a failed append, and be cut off.
     private func narrow(_ low: inout BatchStart, below end: BatchStart, to sequence: UInt64) throws(EventLogError) {
         var (end, lead, guesses) = (end, SegmentLookup.leadBytes, 0)
         while end.offset > low.offset, case let bytes = end.offset - low.offset, bytes > SegmentLookup.stepBytes {

@@ -37,8 +37,8 @@ package struct VerifiedLog: Sendable {
 struct UpstreamCheck {
     private let directory: String
     private let note: UpstreamNote
-    /// The position in the last cursor, and the place of its batch. The place has the form of a problem, because
-    /// ``finish()`` may report this cursor.
+    /// The position in the last cursor, and a problem with the place of its batch. ``finish()`` may report this
+    /// problem, with a reason of its own.
     private var last: (position: UInt64, problem: VerifyReport.Problem)?
 
     /// Nil for a log without `upstream.json`, such as the changes log.
@@ -60,8 +60,8 @@ struct UpstreamCheck {
     /// Checks the upstream log's identity, and the last cursor against the upstream log's end. Nil if there is no
     /// problem, or if the upstream log is missing or cannot be read.
     ///
-    /// Call this after the whole log was read. Both logs may grow while the log is read: an end of the upstream log
-    /// that was found earlier could be before the last cursor.
+    /// Call this after the whole log was read. Both logs may grow while the log is read. So if the upstream log's end
+    /// were looked up before that, the last cursor could lie after this end.
     func finish() throws(EventLogError) -> VerifyReport.Problem? {
         let upstream = LogDirectory.split(directory).folder + "/" + note.log
         let summary: LogSummary

@@ -13,8 +13,8 @@ struct LostEnd {
 
     private let witnesses: [Witness]
 
-    /// Must be called before the log is read, unless the log is locked: a writer may extend the log and these files in
-    /// the meantime.
+    /// Must be called before the log is read, unless the log is locked. Otherwise a writer could make newer files after
+    /// the log was read, and the log would seem to have lost its end.
     init(of log: LogDirectory, _ identity: LogIdentity) throws(EventLogError) {
         witnesses = try LostEnd.snapshots(log, identity) + LostEnd.indexes(log, identity)
     }

@@ -82,7 +82,7 @@ final class OpenFile: Sendable {
 
     /// Writes `head`, then `body`.
     ///
-    /// - Returns: The `errno` of a failed call, after which a part may be written; nil on success.
+    /// - Returns: Nil on success; otherwise the `errno` of the call that failed. Earlier calls may have written a part.
     func write(
         _ head: UnsafeRawBufferPointer,
         _ body: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),

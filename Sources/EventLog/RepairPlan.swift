@@ -30,8 +30,8 @@ package struct RepairPlan: Hashable, Sendable {
     package var lostThrough: UInt64?
     /// The number of events in the batches with intact headers, from the damage on.
     package var eventsLost: UInt64 = 0
-    /// The last sequence from which a snapshot or an index file beside the log was made; nil if that sequence stays, or
-    /// if there is no such file.
+    /// The highest sequence that a snapshot or an index file beside the log includes; nil if no such file includes a
+    /// sequence after ``keptThrough``.
     package var knownThrough: UInt64?
     /// Snapshots and index files that the repair removes, because they may include events that do not stay.
     package var derivedFiles: [String] = []

@@ -15,7 +15,8 @@ extension SegmentReader {
 
     /// Why a wrong batch is torn; nil if it is damaged.
     ///
-    /// A batch is never torn if an intact batch follows it, because cutting it off would lose durable events.
+    /// If an intact batch follows, the wrong batch counts as damaged. Cutting it off as torn would also lose the events
+    /// of the intact batch.
     func reasonForTear(_ suspect: Suspect) throws(EventLogError) -> String? {
         let (size, start) = (try file.size(), offset)
         let lost: Range<UInt64>?

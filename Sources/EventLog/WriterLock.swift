@@ -6,7 +6,7 @@ final class WriterLock {
 
     init(_ name: String, _ directory: LogDirectory) throws(EventLogError) {
         file = try OpenFile(directory.lockPath, O_RDWR | O_CREAT, calls: directory.calls)
-        guard isLocked() else {
+        guard tryLock() else {
             guard errno == EWOULDBLOCK else { throw .lastFailure("lock", file.path) }
             throw .alreadyOpen(name: name, directory: directory.path, process: try WriterLock.processNumber(in: file))
         }
@@ -14,7 +14,9 @@ final class WriterLock {
     }
 
     /// Tries for a few milliseconds, because ``EventLogs/writer(ofLogAt:)`` may hold the lock for a moment.
-    private func isLocked() -> Bool {
+    ///
+    /// - Returns: Whether this process holds the lock now.
+    private func tryLock() -> Bool {
         for _ in 0..<5 {
             if uninterrupted({ flock(file.descriptor, LOCK_EX | LOCK_NB) }) == 0 { return true }
             guard errno == EWOULDBLOCK else { return false }

@@ -34,7 +34,7 @@ final class HeldBodies: Sendable {
 
     /// A reservation for one request, which holds no bytes yet.
     ///
-    /// - Parameter client: The client whose share it counts for; nil if it counts for none.
+    /// - Parameter client: The client whose own limit counts the request's bytes; nil if only the common limit does.
     func reservation(for client: ClientNetwork?) -> BodyReservation {
         BodyReservation(in: self, client: bytesPerClientMax == nil ? nil : client)
     }

@@ -8,7 +8,8 @@ package struct WebRequestHead {
     package let path: String
     /// The query as the client sent it, without the question mark; empty if the target has no query.
     package let query: String
-    /// Returns all values of a header, except `host`. The name must be in lower case.
+    /// Returns all values of a header. The name must be in lower case. Do not use this for the header `host`, which may
+    /// be missing here.
     package let header: (_ name: String) -> [String]
 
     init(_ request: Request) {

@@ -52,7 +52,7 @@ package struct WebServer: Sendable {
     /// Encrypts all new connections with this certificate.
     package func use(_ certificate: ServerCertificate) { connections.use(certificate) }
 
-    /// Stops listening and closes idle connections at once. Closes a connection that has requests when they are
+    /// Stops listening and closes idle connections at once. Closes a connection with open requests as soon as these are
     /// answered, and closes all connections when `limit` has passed.
     package func stop(within limit: Duration) async throws {
         try await withThrowingTaskGroup { group in

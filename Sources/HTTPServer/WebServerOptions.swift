@@ -36,7 +36,8 @@ package struct WebServerOptions: Sendable {
         forwardedClient?(headers) ?? channel.remoteAddress?.ipAddress
     }
 
-    /// The client whose share a request takes; nil if it has no share.
+    /// The client that a request counts for in the limits of ``WebServerLimits/limitsEachClient``. Nil if these limits
+    /// do not apply to the request.
     func network(of headers: HTTPFields, _ channel: any Channel) -> ClientNetwork? {
         guard let forwardedClient else { return channel.remoteAddress.flatMap { ClientNetwork($0) } }
         return forwardedClient(headers).map { ClientNetwork($0) }
@@ -68,8 +69,8 @@ package struct RequestIDs: Sendable {
 }
 
 package struct WebServerLimits: Sendable {
-    /// How many connections may be open, of all clients. A further connection is closed at once. If the process may
-    /// open too few files, the limit is lower: the number of these files minus 100, but not below 10.
+    /// How many connections may be open, of all clients. A further connection is closed at once. If this number is
+    /// greater than the process's limit of open files minus 100, it is lowered to this difference, but not below 10.
     package var connectionsMax = 10_000
     /// Bytes of a path with its query; a longer one is answered 414.
     package var targetBytesMax = 8 << 10

@@ -146,8 +146,8 @@ public struct TransportContext: Sendable {
     public var tell: @Sendable (String) -> Void = { _ in }
     /// The folder of the stage's own log, for files that a transport keeps; nil if it must not keep files.
     public var folder: String?
-    /// The folder where the log with the pushes is if it is on this machine; nil if the folder is unknown. If the log
-    /// is on another machine, there is no log at this path.
+    /// The folder of the log with the pushes, in this machine's data folder; nil if the folder is unknown. If the log
+    /// is on another machine, this is a path all the same, but no log is there.
     public var inputLog: String?
     /// When the pipeline's logs are forced to the disk. The transport should make accepted pushes just as durable.
     public var sync: SyncPolicy

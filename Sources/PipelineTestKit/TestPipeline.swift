@@ -130,8 +130,8 @@ public final class TestPipeline: Sendable {
         return events
     }
 
-    /// The events of the last stage's log so far. From deliver, these are the outcomes: one for each push and device.
-    /// No push is tried again, because every push is accepted at once.
+    /// The events of the last stage's log so far. If the last stage is deliver, these are the outcomes: one for each
+    /// push and device. No push is tried again, because every push is accepted at once.
     public func outcomes() throws -> [String] { try events(of: pipeline.last.plan.stage) }
 
     /// Stops every stage. The logs are removed when this object is freed.

@@ -1,7 +1,7 @@
 import JSON
 
-/// Who saved a record, and when. A system field that the record dictionary lacks has the value that follows from it.
-/// Valid while its JSON is valid.
+/// Who saved a record, and when. If the record dictionary lacks the user or the time of the last modification, they are
+/// taken from here. If the save created the record, this holds for the creation too. Valid while its JSON is valid.
 package struct RecordSave {
     /// The name of the user's record; nil if the user is unknown.
     package let user: JSONValue?

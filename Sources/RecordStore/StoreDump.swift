@@ -4,9 +4,12 @@ import JSON
 import Time
 
 extension RecordStore {
-    /// Writes the content of the store in a fixed order, a row on each line. Two stores of one log at one position have
-    /// equal lines, however they were made, if both have applied the log from its first event and may forget the same
-    /// deletions (``RecordWriter/forget(before:)``). Indexes, and rows that no read can find, are left out.
+    /// Writes the content of the store in a fixed order, a row on each line. Indexes, and rows that no read can find,
+    /// are left out.
+    ///
+    /// Two stores of one log at one position have equal lines if both have applied the log from its first event, and if
+    /// ``RecordWriter/forget(before:)`` has allowed both to forget the same deletions. Nothing else in their histories
+    /// matters.
     package func dump(_ line: (String) throws -> Void) throws(RecordStoreError) {
         try read { db in
             let applied = try Applied(db)

@@ -40,7 +40,7 @@ package final class Gateway: Sendable {
     /// How long writes may wait for ingest when the gateway stops. Then the gateway answers that their outcome is
     /// unknown.
     private static let graceOfWrites = Duration.seconds(2)
-    /// How long reads may go on when the gateway stops, so that the grace is enough to send their answers.
+    /// How long reads may go on when the gateway stops. The rest of ``grace`` is for sending their answers.
     private static let graceOfReads = Duration.seconds(2)
 
     private struct Signals {
@@ -160,8 +160,8 @@ extension Gateway {
             throw RecordStoreError.unusable(
                 path: path,
                 reason:
-                    "the store has event \(applied), but the log ends at \(end.lastSequence), as after the log was restored "
-                    + "from an older copy: make the store again with belfry store rebuild")
+                    "the store has event \(applied), but the log ends at \(end.lastSequence); perhaps the log was "
+                    + "restored from an older copy: make the store again with belfry store rebuild")
         }
         return store
     }

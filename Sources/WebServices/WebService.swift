@@ -12,7 +12,7 @@ final class WebService: Sendable {
     let access: AccessControl
     private let barrier: ReadBarrier
     private let reads: ReadThreads
-    /// For requests that save items of which a user may have only so many (``UserLimits``).
+    /// For requests that save items whose number is limited for each user (``UserLimits``).
     let turns = UserTurns()
     let ids = IDSource()
     let assets: AssetFolder

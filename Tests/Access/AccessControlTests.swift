@@ -64,7 +64,8 @@ import Time
         #expect(AccessControl(keyFile: nil).isOpen)
     }
 
-    @Test func `whether a request names a known key depends on its API token or key ID, not on its body`() throws {
+    @Test
+    func `a request names a known key by its API token or key ID, even with a wrong signature or web token`() throws {
         let access = AccessControl(keyFile: file)
         #expect(access.namesKey(Gate.request()), "in open mode, a request needs no key")
         let web = try create("web")

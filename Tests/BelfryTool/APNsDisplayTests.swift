@@ -41,7 +41,7 @@ struct APNsDisplayTests {
     }
 
     @Test
-    func `an offline device's push is shown by its fate, without text; a failed request by its status or by silence`() {
+    func `a push to an offline device shows its fate and no text; a failed request shows its status or "silence"`() {
         let stored = text(.device, request(notice(APNsDisplayTests.alert), fate: "stored"))
         #expect(stored == "abcdef01…  com.example.Notes\n    (stored: the device was offline)")
         #expect(text(.device, request(nil, status: 503, fate: nil)) == "503 Shutdown  abcdef01…")

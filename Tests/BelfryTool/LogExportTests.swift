@@ -137,7 +137,7 @@ struct LogExportTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("new")).isEmpty)
     }
 
-    /// The failed imports: of files that were cut off, each at a different place, and an import that was killed.
+    /// Five imports fail because their file was cut off, each at a different place. Another import was killed.
     @Test func `a failed import does not prevent the next one`() throws {
         let folder = try Folder()
         var random = Seeded(11)

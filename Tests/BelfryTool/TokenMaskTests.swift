@@ -24,7 +24,7 @@ import Testing
         #expect(mask != TokenMask.mask(String(token.dropLast()) + "e"))
     }
 
-    @Test func `two tokens that are not hexadecimal have two masks, and these are not hexadecimal`() {
+    @Test func `tokens that are not hexadecimal have different masks, and the masks are not hexadecimal`() {
         #expect(TokenMask.mask("device of alice").hasPrefix("masked-"))
         #expect(TokenMask.mask("x") != TokenMask.mask("y") && TokenMask.mask("x") != TokenMask.mask("X"))
     }

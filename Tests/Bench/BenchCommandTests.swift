@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `bench payload builds the payloads of 390-byte changes as Foundation does`() throws {
+    @Test func `bench payload builds the same payloads as Foundation, for changes of 390 bytes`() throws {
         let (status, output) = try bench(["payload", "--count", "100", "--seconds", "0.01", "--json"])
         #expect(status == 0)
         try ParsedJSON.check(output) { report in

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `each record whose slot has a zone subscription is saved in two zones, and each other record in one`() {
+    @Test func `the changes of a record are in two zones if its slot has a zone subscription, and otherwise in one`() {
         var workload = Workload(seed: 5, subscriptions: 20, records: 100)
         var recordsAndZones: Set<[Int]> = []
         for _ in 0..<20_000 {

@@ -222,7 +222,7 @@ struct AbsentLogCommandTests {
     }
 
     @Test(arguments: [2, 3, 4])
-    func `a folder with only the first logs is accepted with a note, unless a reader of the last one is known`(
+    func `a folder with only the first logs is accepted with a note, unless its last log is known to have a reader`(
         count: Int
     ) async throws {
         let notes = try Notes()

@@ -48,7 +48,7 @@ struct ConformanceCommandTests {
         #expect(result.output.hasSuffix("coalesce keeps 8 rules\n"), "\(result)")
     }
 
-    @Test func `an unknown stage, an unknown setting and settings of a program are refused`() async throws {
+    @Test func `an unknown stage, an unknown setting, and settings for a program are refused`() async throws {
         let unknown = try await Command.run(["conformance", "coalesc"])
         #expect(unknown.status == 69 && unknown.errors.contains("coalesce"), "\(unknown)")
         let wrong = try await Command.run(["conformance", "coalesce", "--settings", "{windov: 1s}"])

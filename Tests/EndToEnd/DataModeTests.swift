@@ -151,7 +151,7 @@ struct DataModeTests {
 
     @Test
     func
-        `send refuses a producers' secret that others can access, and works after the doctor's advice`()
+        `send refuses a producers' secret that others can access, and works once the doctor's advice is followed`()
         async throws
     {
         let notes = try Notes()

@@ -36,7 +36,7 @@ struct DoctorCommandTests {
         try FileManager.default.removeItem(atPath: notes.logs + "/outcomes")
         let result = try await Self.doctor([notes.pipeline, "--only", "logs", "--logs", notes.logs])
         #expect(result.status == 1 && Self.codes(result) == ["log.missing"], "\(result)")
-        #expect(result.output.contains("log outcomes is missing, which stage deliver of \(notes.pipeline) writes"))
+        #expect(result.output.contains("outcomes is missing, although stage deliver of \(notes.pipeline) writes it"))
     }
 
     @Test
@@ -89,7 +89,9 @@ struct DoctorCommandTests {
         #expect(result.output.contains(#""predicate":"n == 1 AND n == 2""#), "\(result)")
     }
 
-    @Test func `with an invalid pipeline file, data and logs are checked, subscriptions and apps not`() async throws {
+    @Test func `with an invalid pipeline file, data and logs are checked, but subscriptions and apps are not`()
+        async throws
+    {
         let notes = try await Notes.recorded()
         try notes.write(notes.read("notes.yaml").replacing("window: 2s", with: "window: fast"), to: "notes.yaml")
         let result = try await Self.doctor([notes.pipeline, "--logs", notes.logs])

@@ -80,7 +80,8 @@ struct ReplayDifferenceCommandTests {
         #expect(replayed.output.hasPrefix(#"{"result":"different","#) == (status == 1), "\(replayed.output)")
     }
 
-    /// One push is for all five notes and names the fifth. An outcome names neither note nor subscription.
+    /// Unlike the logs of `Self.recorded()`, these logs have only one push: it is for all five notes and names the
+    /// fifth. An outcome names neither note nor subscription.
     @Test(arguments: ["pushes", "outcomes"], ["record=n2", "record=n5", "subscription=feed", "record=n9"])
     func `with --only, the effects of the chosen events are compared too`(_ log: String, _ only: String) async throws {
         let notes = try await Notes.recorded()

@@ -13,7 +13,7 @@ struct TapCommandTests {
         let tap = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline, "--limit", "2"])
         let early = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline, "--from", "1"])
         #expect(await early.waitForOutputLine("\"sequence\":2") != nil)
-        // Sends changes until the tap shows something, because the tap is connected then.
+        // Sends changes until the tap shows one. Then the tap is connected.
         var sent = 0
         while tap.hasNoOutput {
             _ = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.change("n\(sent)"))
@@ -32,7 +32,7 @@ struct TapCommandTests {
         #expect(await second.result().status == 0)
     }
 
-    @Test func `a tap of a stage without new events ends when the reader of its output has gone`() async throws {
+    @Test func `a tap ends when nobody reads its standard output any more, even without new events`() async throws {
         let notes = try Notes()
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await ingest.waitForMessage("running")

@@ -107,7 +107,7 @@ struct UpCommandTests {
     }
 
     @Test
-    func `if a gateway without keys listens for other machines, nothing starts, and validate warns`() async throws {
+    func `if other machines could reach a gateway without keys, nothing starts, and validate warns`() async throws {
         let notes = try Notes()
         let api = "api: {listen: \"0.0.0.0:0\", behindTLS: true}\n"
         try notes.write(notes.read("notes.yaml") + api, to: "notes.yaml")

@@ -142,7 +142,7 @@ import Time
         for name in [keptSnapshot, keptIndex] { #expect(try bytes(of: scratch.log + name) == [1]) }
     }
 
-    @Test func `a manifest is rebuilt from files with the log's identity`() throws {
+    @Test func `a manifest is rebuilt only if another file has the log's identity`() throws {
         for damage in [nil, "nonsense"] as [String?] {
             let scratch = Scratch()
             let batches = try writeLog(in: scratch)

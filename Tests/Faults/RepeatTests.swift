@@ -39,8 +39,8 @@ import ZeroMQ
         #expect(outcomes.suffix(5).allSatisfy { !$0.contains("repeat_possible") })
     }
 
-    /// The push is deferred, and the log records this. Then the transport that has the push in flight ends: a reload
-    /// closes it, or deliver is killed.
+    /// APNs does not answer the push in time. So the log records the push as deferred while it is still in flight. Then
+    /// its transport ends: a reload closes it, or deliver is killed.
     @Test(arguments: Tier.some(of: [true, false]))
     func `the outcome of a deferred push whose transport ended says that the push may have arrived twice`(
         isReload: Bool

@@ -18,7 +18,7 @@ import ZeroMQ
     }
 
     @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
-    func `kills of match or of a plugin's host lose and invent no push`() async throws {
+    func `if the match stage or a stage written in Python is killed, no push is lost or invented`() async throws {
         let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(coalesceFrom: "filter", middle: Python.filter)

@@ -48,7 +48,8 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a body is refused unread if its announced length does not fit, but takes no room before it comes`()
+    @Test
+    func `a body whose announced length does not fit is refused unread, but announced bytes take no room`()
         async throws
     {
         let rig = try await ServerRig { Self.restrict(&$0, heldBodyBytesMax: 120) }

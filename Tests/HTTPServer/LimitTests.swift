@@ -120,7 +120,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a path may have a limit of its own`() async throws {
+    @Test func `a path may have its own limit for the body of a request`() async throws {
         let rig = try await ServerRig {
             $0.limits.bodyBytesMax = 100
             $0.bodyBytesMax = { $0 == "/large" ? 200 : nil }
@@ -174,7 +174,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `the process's limit of open files leaves 100 files beside the connections`() {
+    @Test func `the limit of open files, less 100, also limits the connections, but never to fewer than 10`() {
         var limits = WebServerLimits()
         #expect(limits.connectionsMax(openFilesMax: .max) == 10_000)
         #expect(limits.connectionsMax(openFilesMax: 1024) == 924)

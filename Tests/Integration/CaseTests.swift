@@ -114,7 +114,9 @@ import Time
         #expect(made.inputCount > 3)
     }
 
-    @Test func `an outcome is not exported if retention removed it or an input that its case needs`() async throws {
+    @Test func `an outcome is not exported if retention removed the outcome, or an input that its case needs`()
+        async throws
+    {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let pipeline = try await Self.run(
             [

@@ -7,8 +7,8 @@ import Replay
 import TestSupport
 import Testing
 
-/// Tests outputs of one event or wake that fill many batches. Neither the size of the batches nor a crash between them
-/// changes an event.
+/// Tests events and wakes whose outputs fill many batches. Neither the size of the batches nor a crash between them
+/// changes an output event.
 @Suite(.serialized) struct FanOut {
     private static func file(window: String = "1s") throws -> PipelineFile {
         try PipelineFile.parse(

@@ -154,7 +154,7 @@ struct StreamAllowanceTests {
         #expect(StreamAllowance(full: 10, hasCertificate: true).announced == 10)
     }
 
-    @Test func `with the quirk fallAfterError, a client has one stream from an error until the next success`() {
+    @Test func `with the quirk fallAfterError, a client has one stream from a 4xx other than 410 until a success`() {
         var allowance = StreamAllowance(full: 10, hasCertificate: true)
         #expect(allowance.answered(status: 410, isAuthenticated: true, fallsAfterError: true) == nil)
         #expect(allowance.answered(status: 400, isAuthenticated: true, fallsAfterError: true) == 1)

@@ -86,8 +86,8 @@ struct Restless: Stage {
         case "creeping": deadline = now.advanced(by: .microseconds(1))
         case "talking": out.append { $0.append("{}") }
         case "patient": deadline = now.advanced(by: .milliseconds(1))
-        // A stage that holds 50,000 events until the same deadline, and passes on one of them at each wake, asks for
-        // as many wakes.
+        // 50,000 wakes at one deadline must be possible: a real stage may hold 50,000 events until then, and pass on
+        // one of them at each wake.
         case "burst" where wakes == 50_000: deadline = nil
         default: break
         }

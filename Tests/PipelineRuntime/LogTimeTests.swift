@@ -96,7 +96,7 @@ import Time
         #expect(time.behind == .zero)
     }
 
-    @Test func `the log's time follows a long step forward of the system clock by a minute in each second`() {
+    @Test func `after a long step forward of the system clock, the log's time catches up a minute in each second`() {
         var time = machine.time(from: start)
         let before = time.now(from: .epoch)
         machine.set(by: .seconds(3_600))

@@ -142,8 +142,7 @@ import Testing
     }
 
     @Test
-    func `the owner of a new name is the producer's CURVE client, or the producer's secret if that client is a stage`()
-    {
+    func `a new name belongs to the producer's CURVE client, or to its secret if the producer uses a stage's key`() {
         let (shop, stage) = (ProducerOwner(client: "shop"), ProducerOwner(client: "stage ingest"))
         let secret = ProducerOwner(secret: "a secret of a test")
         #expect(ProducerOwner.owners(client: "shop", secret: "a secret of a test") == [shop, secret])

@@ -5,7 +5,7 @@ import Time
 
 @testable import PipelineRuntime
 
-/// Compares the inputs of a stage with the inputs that the batches of its log record.
+/// Compares the inputs of a stage with the inputs that ``RecordedPast`` finds in the batches of the stage's log.
 struct RecordedPastTests {
     @Test(arguments: Seeded.seeds)
     func `feeding batch by batch repeats what the stage did, in order and at its times`(seed: UInt64) {

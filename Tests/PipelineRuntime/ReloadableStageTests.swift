@@ -46,7 +46,7 @@ import Testing
     }
 }
 
-/// Makes hosts of one gate with different settings.
+/// Makes hosts of the test stage `gate` with different settings.
 private struct Gates {
     let folder: Folder
     let context: HostContext

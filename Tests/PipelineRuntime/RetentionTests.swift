@@ -38,7 +38,7 @@ import ZeroMQ
         try await RetainedGate.run(file, time: clock.timeOfDay) { gate in
             clock.advance(by: .seconds(50))
             try gate.send(5)
-            try gate.wait(for: "all before event 9, which relay needs while it is down too, to go") { gate.first == 9 }
+            try gate.wait(for: "all before event 9, which relay needs although it is down, to go") { gate.first == 9 }
         }
     }
 
@@ -55,7 +55,7 @@ import ZeroMQ
             try gate.wait(for: "all before event 3, which tap may ask for, to go") { gate.first == 3 }
             try gate.close("tap")
             try gate.send(2)
-            // Four segments of 40 KiB are less than 200 KiB, five are more.
+            // Each segment has a little more than 40 KiB: four have less than 200 KiB together, five have more.
             try gate.wait(for: "all but four segments to go") { gate.first == 8 }
         }
     }
@@ -137,7 +137,7 @@ import ZeroMQ
         try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}")) { gate in
             try gate.open("relay", keep: 1_000)
             try gate.send(12)
-            try gate.wait(for: "all but what the last two snapshots need to go") { gate.first >= 10 }
+            try gate.wait(for: "the removal of all events that the last two snapshots do not need") { gate.first >= 10 }
             let first = gate.first
             let refusal = try gate.open("late", after: first - 2, answer: "error")
             #expect(refusal.contains(#""code":"link.gone""#), "\(refusal)")

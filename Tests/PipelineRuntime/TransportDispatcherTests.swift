@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test
-    func `an app without answers has room for one push while another app's pushes wait, then for its equal share`() {
+    func `an app without answers has room for one push while another app's pushes wait, then for an equal share`() {
         let route = RecordedRoute(room: 10)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append(
@@ -141,7 +141,7 @@ import Testing
         #expect(Set(route.sent) == ["1 a1", "2 a2", "5 b5", "6 b6"])
     }
 
-    @Test func `a push service that does not answer gets status queries at once and pushes only after some seconds`() {
+    @Test func `a push service that does not answer gets status queries at once and a push only after some seconds`() {
         let (route, clock) = (RecordedRoute(room: 2, isSilent: true), ManualClock())
         let dispatcher = TransportDispatcher(routes: ["apns": route.route], monotonicNow: { clock.now.withLock { $0 } })
         dispatcher.append([push(1, "a")])

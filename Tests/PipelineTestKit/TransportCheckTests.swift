@@ -54,7 +54,7 @@ enum Fault: String, CaseIterable, Sendable {
     case hangsInFlight = "a deliver that is cancelled in flight ends soon: deliver has not returned"
     case hangsWhenClosed = "close ends deliveries in flight: deliver has not returned"
     case defersForEver = "stays deferred"
-    case sendsDeferredAnew = "twice only if its answer says so: push 8000 at device0 arrived "
+    case sendsDeferredAnew = "arrives twice only if its answer says that it may: push 8000 at device0 arrived "
     case keepsFiles = "more open files"
     case staysInMemory = "a closed transport is still in memory"
 }

@@ -7,7 +7,7 @@ import Testing
 struct ManyValuesTests {
     private static let comparators = [Clause.Comparator.isIn, .listContainsAny, .listContainsAll, .every(.isIn)]
 
-    /// Clauses with equal meaning: one has all values, and its parts have too few values to be sorted.
+    /// A clause with all values, and its parts: clauses that each have some of these values, too few to be sorted.
     private struct Split {
         let whole: Clause
         let parts: [Clause]
@@ -48,9 +48,8 @@ struct ManyValuesTests {
         #expect(outcomes.values.allSatisfy { $0 == [true, false, nil] }, "seed \(seed): \(outcomes)")
     }
 
-    /// A field's type allows only some of the values.
     @Test(arguments: Seeded.seeds)
-    func `a field is compared with those of many values that its type allows`(seed: UInt64) throws {
+    func `if a field's type allows only some of many values, the field is compared with these`(seed: UInt64) throws {
         var random = RandomValues(seed)
         for _ in 0..<2_000 {
             let comparator = random.random.one(of: Self.comparators)

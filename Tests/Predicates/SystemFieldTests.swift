@@ -46,7 +46,10 @@ struct SystemFieldTests {
         #expect(try !own.matches(record: Self.record) && own.matches(record: #"{"fields":{"\#(name)":\#(value)}}"#))
     }
 
-    @Test func `a save stands in for the system fields that the record lacks`() throws {
+    @Test
+    func `missing modification fields get the user and time of the save, and creation fields too if it is a create`()
+        throws
+    {
         func holds(_ text: String, _ record: String, isCreate: Bool) throws -> Bool {
             try withJSON(record) { record in
                 try withJSON(#""_alice""#) { user in

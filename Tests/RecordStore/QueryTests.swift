@@ -17,8 +17,8 @@ struct QueryTests {
         for zone in zones {
             let page = try store.changes(of: zone, in: .alice, since: nil)
             for record in page.records where record.type == "Note" {
-                // An answer has types that the stored fields lack.
                 let id = try store.rowID(of: record)
+                // A query compares the stored fields. `json` has types that the stored fields lack.
                 try withJSON(record.json()) { json in
                     try withJSON(record.fieldsText ?? "{}") { fields in
                         guard predicate.matches(fields, of: json, now: 50) else { return }
@@ -137,7 +137,7 @@ struct QueryTests {
         }
     }
 
-    @Test func `queries for many fields lead to a few indexes at a time, and to 32 for a type`() throws {
+    @Test func `each query for many fields adds only a few indexes, and a record type has at most 32`() throws {
         let test = try TestStore()
         try test.apply((0...SearchLimits().rowsWithoutIndex).map { Line.save("r\($0)", #"{"f":{"value":\#($0)}}"#) })
         let limits = SearchLimits()

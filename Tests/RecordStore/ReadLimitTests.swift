@@ -6,8 +6,8 @@ import Testing
 
 /// Reads that are cancelled, or that take too long.
 struct ReadLimitTests {
-    /// The store asks from time to time whether a read may go on. This limit stops the read at the question with this
-    /// number. The first question has number 1.
+    /// The store asks from time to time whether a read may go on. This limit stops the read at question `number`,
+    /// counted from 1.
     private final class StoppingLimit: Sendable {
         let questions = Mutex(0)
         private let (number, reason): (Int, ReadStop)

@@ -65,7 +65,8 @@ struct RecordTests {
         #expect(record.fieldsText == fields)
     }
 
-    @Test func `if a row has no mark that all fields name their types, an answer adds the missing types`() throws {
+    @Test
+    func `an answer adds missing types, even if the row does not say whether all fields name their types`() throws {
         let test = try TestStore()
         try test.apply([
             Line.save("a", #"{"s":{"value":"x"}}"#), Line.save("b", #"{"s":{"value":"x","type":"STRING"}}"#),

@@ -13,7 +13,9 @@ struct BodyTests {
         "X-Apple-CloudKit-Request-KeyID: none\r\nX-Apple-CloudKit-Request-SignatureV1: AAAA\r\n"
         + "X-Apple-CloudKit-Request-ISO8601Date: 2026-11-20T09:30:00Z\r\n"
 
-    @Test func `a request that names no key is refused before its body is sent`() async throws {
+    @Test func `a request without a valid key, or to an unknown address, is refused before its body is sent`()
+        async throws
+    {
         let folder = try Folder()
         let file = AccessKeyFile(path: folder.file("keys.json"))
         let token = try Self.makeToken(in: file)
@@ -60,26 +62,27 @@ struct BodyTests {
         return try #require(made.token)
     }
 
-    @Test func `the bodies of one client take at most a quarter of the room, and a further body is refused`()
+    @Test
+    func `the bodies on all connections of a client take at most a quarter of the room, and a further body is refused`()
         async throws
     {
         try await GatewayRig.with { rig in
             let byteCount = RequestBody.bytesMax - 1
-            let clientCount = WebService.heldBodyBytesMax / 4 / byteCount + 1
-            let clients = try (0..<clientCount).map { _ in try rig.connectRawClient() }
+            let connectionCount = WebService.heldBodyBytesMax / 4 / byteCount + 1
+            let connections = try (0..<connectionCount).map { _ in try rig.connectRawClient() }
             let request =
                 "POST \(Self.lookup)?ckWebAuthToken=_alice HTTP/1.1\r\nhost: localhost\r\n"
                 + "content-length: \(RequestBody.bytesMax)\r\n\r\n\(String(repeating: " ", count: byteCount))"
-            for client in clients { _ = await onThread { client.send(request) } }
+            for connection in connections { _ = await onThread { connection.send(request) } }
             let answers = await withTaskGroup(of: String.self) { group in
-                for client in clients { group.addTask { await client.rest() } }
+                for connection in connections { group.addTask { await connection.rest() } }
                 var answers = [await group.next() ?? ""]
-                // The clients that were not refused end their requests without the last byte.
-                for client in clients { client.endInput() }
+                // The connections that were not refused end their requests without the last byte.
+                for connection in connections { connection.endInput() }
                 for await answer in group { answers.append(answer) }
                 return answers.filter { !$0.hasPrefix("HTTP/1.1 400 ") }
             }
-            #expect((1..<clientCount).contains(answers.count))
+            #expect((1..<connectionCount).contains(answers.count))
             for answer in answers {
                 #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.lowercased().contains("retry-after: 1\r\n"))
                 #expect(answer.contains(#""serverErrorCode":"TRY_AGAIN_LATER""#), "\(answer)")

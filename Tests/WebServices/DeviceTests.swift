@@ -6,7 +6,9 @@ import Testing
 /// The requests that register devices.
 @Suite("Devices at the gateway", .serialized, .timeLimit(.minutes(3)))
 struct DeviceTests {
-    @Test func `for a 101st device, the oldest device of the courier is unregistered`() async throws {
+    @Test func `when a user registers a 101st device, the oldest of the user's courier devices is unregistered`()
+        async throws
+    {
         try await GatewayRig.with(#", courier: "http://127.0.0.1:7480""#) { rig in
             func register(_ device: String) async throws {
                 let answer = try await rig.post(
@@ -56,7 +58,7 @@ struct DeviceTests {
     }
 
     @Test
-    func `if a device's name is too long, the error names the member as the client's request does`() async throws {
+    func `if a device's name is too long, the error names the member of the request that has the name`() async throws {
         try await GatewayRig.with { rig in
             let long = String(repeating: "a", count: 300)
             let inBody = try await rig.post(

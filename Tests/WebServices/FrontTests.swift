@@ -66,7 +66,7 @@ struct FrontTests {
     @Test(arguments: [
         "ftp://127.0.0.1:7480", "127.0.0.1:7480", "http://", "http://127.0.0.1:7480/", "http://h/?a=b", "http://u@h",
     ])
-    func `the courier's address must be one that clients can continue with a path`(_ address: String) throws {
+    func `clients must be able to append a path to the courier's address`(_ address: String) throws {
         let error = #expect(throws: PipelineFileError.self) { try Self.settings("{courier: \"\(address)\"}") }
         #expect(error?.first.keyPath == "api.courier" && error?.first.hint?.contains("http://127.0.0.1:7480") == true)
         #expect(try Self.settings("{courier: \"https://push.example.com/a\"}").courier == "https://push.example.com/a")
@@ -158,7 +158,9 @@ struct FrontTests {
     // MARK: Failed attempts
 
     @Test(arguments: [true, false])
-    func `behind a proxy, failed attempts count for the address that the proxy adds`(isBehindTLS: Bool) async throws {
+    func `only behind a proxy, failed attempts count for the last address in X-Forwarded-For`(
+        isBehindTLS: Bool
+    ) async throws {
         let folder = try Folder()
         let secret = String(repeating: "07", count: 32)
         try folder.write(#"{"format":1,"secret":"\#(secret)","keys":[]}"#, to: "keys.json")
@@ -279,7 +281,7 @@ struct FrontTests {
     }
 
     @Test(arguments: [true, false])
-    func `behind a proxy, the access log has the address that the proxy adds`(isBehindTLS: Bool) async throws {
+    func `only behind a proxy, the access log has the last address in X-Forwarded-For`(isBehindTLS: Bool) async throws {
         let folder = try Folder()
         let path = folder.path + "/access.log"
         try await GatewayRig.with(", accessLog: \(path), behindTLS: \(isBehindTLS)") { rig in

@@ -26,7 +26,9 @@ struct GatewayStartTests {
         }
     }
 
-    @Test func `a gateway whose store lacks events that the log no longer has names the ways out`() async throws {
+    @Test func `if the log no longer has the events that a store needs, the gateway's error names the ways out`()
+        async throws
+    {
         let log = "{sync: never, segmentBytes: 64KiB, snapshotBytes: 4KiB, retention: {bytes: 64KiB}}"
         try await GatewayRig.with(log: log) { rig in
             let fields = #"{"title":{"value":"\#(String(repeating: "x", count: 50_000))"}}"#

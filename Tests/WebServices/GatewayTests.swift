@@ -382,7 +382,9 @@ struct GatewayTests {
         }
     }
 
-    @Test func `unknown members of a zone ID are dropped, and an atomic request may not be too large`() async throws {
+    @Test func `unknown members of a zone ID are dropped, and an atomic request that is too large is refused`()
+        async throws
+    {
         try await GatewayRig.with { rig in
             let name = String(repeating: "z", count: 255)
             try await rig.post(
@@ -408,7 +410,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `a write that still waits for ingest when the gateway stops gets an answer`() async throws {
+    @Test func `when the gateway stops, a write that still waits for ingest gets an answer`() async throws {
         try await GatewayRig.with { rig in
             rig.process.stop()
             try await Task.sleep(for: .seconds(1))

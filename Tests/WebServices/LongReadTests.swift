@@ -102,7 +102,7 @@ struct LongReadTests {
             + "Host: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 
-    @Test func `a gateway that stops ends long queries`() async throws {
+    @Test func `a gateway ends long queries when it stops`() async throws {
         let clock = ReadClock()
         let (answers, answered) = AsyncStream.makeStream(of: GatewayRig.Answer.self)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -54,7 +54,7 @@ struct PendingWritesTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `at its deadline, a line that was not sent is dropped, and a line at the door stays`() async {
+    func `at the deadline, a line that was not sent is dropped, and the outcome of a sent line is unknown`() async {
         let writes = Writes {}
         writes.begin(answered: 0, applied: 0)
         let lines = ["a", "b"].map { PendingLine(id: $0, of: .gateway, bytes: [1]) }

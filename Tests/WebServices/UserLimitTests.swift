@@ -92,7 +92,7 @@ struct UserLimitTests {
         }
     }
 
-    @Test func `a subscription to a zone of the private database needs the zone`() async throws {
+    @Test func `a subscription to a zone of the private database is refused if the zone does not exist`() async throws {
         try await GatewayRig.with { rig in
             func codes() async throws -> [String?] {
                 let query = #""subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["create"]"#

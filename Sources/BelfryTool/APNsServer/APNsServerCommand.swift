@@ -18,8 +18,8 @@ struct APNsServerCommand: AsyncParsableCommand {
               belfry apns-server --script trouble.ndjson | jq -c .status
 
             The key is valid for all topics and both environments, unless you limit it with --key-topic and \
-            --key-environment. Then a push for another topic gets TopicDisallowed, and a server of the other environment, \
-            as in this example, rejects the key:
+            --key-environment. Then a push for another topic gets TopicDisallowed, and a server of the other environment \
+            rejects the key. This server imitates development, the default, so it rejects its production key:
 
               belfry apns-server --key-topic com.example.Notes --key-environment production
 
@@ -119,7 +119,8 @@ struct APNsServerCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Even in a pipe, print a line for each request and event (requests) or what a device shows (device), not NDJSON.
+            Print text, not NDJSON, even in a pipe: for requests, a line for each request and event; for device, what a \
+            device shows.
             """)
     var show: APNsDisplay.Form?
 

@@ -10,10 +10,10 @@ struct RedriveCommand: AsyncParsableCommand {
         abstract: "Sends dead letters again.",
         discussion: """
             Shows what would be sent, to whom, and what is obsolete. It sends nothing unless you give --yes. A push \
-            goes to its device only, under a new apns-id and without a badge that a newer push has set (as a \
-            push.redrive through ingest). A command that a stage rejected (a change, subscription, device or badge) goes \
-            through ingest as a new command. Letters are sent in the order of the stages, the oldest of each log first, \
-            and at most --limit letters in one run.
+            goes through ingest as a push.redrive: only to its device, under a new apns-id, and without its badge if a \
+            newer push has set one. A command that a stage rejected (a change, subscription, device or badge) goes \
+            through ingest as a new command. Letters are sent in the order of the stages, the oldest of each log \
+            first, and at most --limit letters in one run.
 
             Obsolete letters are left out:
 

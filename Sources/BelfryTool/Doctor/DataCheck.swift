@@ -23,7 +23,7 @@ struct DataCheck: DoctorCheck {
                 Finding(
                     .error, "data.not_writable", "\(folder) cannot be written: \(reason)",
                     fix:
-                        "allow the user that runs the stages to write it, or choose another folder with data: in the file",
+                        "allow the user that runs the stages to write to it, or set data: in the file to another folder",
                     ["folder": .text(folder)])
             ]
         }

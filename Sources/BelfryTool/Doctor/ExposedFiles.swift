@@ -55,7 +55,7 @@ extension ExposedFiles {
         path.hasSuffix("/" + ProducerSecret.fileName) || path.hasSuffix("/assets/secret")
     }
 
-    /// The commands that correct the modes. The file with the secret needs its own command, since its mode is stricter.
+    /// The commands that correct the modes. Each file with a secret needs its own command, since its mode is stricter.
     /// `chmod -R` follows only the links that it is given by name.
     private func fix(in folder: String) -> String {
         let others = files.filter { !$0.isSecret }

@@ -16,8 +16,8 @@ struct TokenMask {
     static func mask(_ token: String) -> String {
         let count = token.utf8.count
         guard token.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return "masked-" + digits(of: token, digitsMin) }
-        // Deliver accepts only APNs tokens with an even number of digits. So the mask of such a token also has an
-        // even number of digits.
+        // Deliver refuses an APNs token with an odd number of digits. So the mask of a token with an even number of
+        // digits has an even number of digits, too.
         let length = count < digitsMin ? digitsMin + count % 2 : count
         return digits(of: token.lowercased(), length)
     }

@@ -109,8 +109,8 @@ struct TestDevice {
 }
 
 extension DeviceHistory.Entry {
-    /// Whether the entry is valid: an unregistration, a registration whose transport is not in `kinds`, or a
-    /// registration whose token the transport accepts (see ``Transport/address(_:)``).
+    /// Whether deliver accepts the entry: an unregistration, or a registration with a valid token. The transport checks
+    /// the token (see ``Transport/address(_:)``). For a transport that is not in `kinds`, every token is valid.
     func isAccepted(by kinds: [String: any Transport.Type]) -> Bool {
         guard let address, let kind = kinds[address.transport.string] else { return true }
         do throws(Rejection) { _ = try kind.address(address.token.string) } catch { return false }

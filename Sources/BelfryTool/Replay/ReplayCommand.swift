@@ -54,12 +54,18 @@ struct ReplayCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: "Begin with this sequence of the source's log, time (RFC 3339), or time before its end (-10m).")
+        help: """
+            Begin with this sequence of the source's log, at this time (RFC 3339), or this long before the log's end \
+            (-10m).
+            """)
     var from: LogPosition?
 
     @Option(
         parsing: .unconditional,
-        help: "End with this sequence of the source's log, time (RFC 3339), or time before its end (-5m).")
+        help: """
+            End with this sequence of the source's log, at this time (RFC 3339), or this long before the log's end \
+            (-5m).
+            """)
     var until: LogPosition?
 
     @Option(

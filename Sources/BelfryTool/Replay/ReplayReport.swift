@@ -29,7 +29,9 @@ struct ReplayReport {
         }
         if let difference = stage.difference { return "differs, first at \(difference.log) \(difference.sequence)" }
         let unprocessed =
-            stage.unprocessed > 0 ? "; \(stage.unprocessed.of("event")) not processed before the logs end" : ""
+            stage.unprocessed > 0
+            ? "; the stage had not processed the last \(stage.unprocessed.of("event")) of its input when its log ended"
+            : ""
         guard stage.verdict == .identical else { return "nothing to compare\(unprocessed)" }
         return "identical, \(stage.events.of("input event"))\(compared(stage))\(unprocessed)"
     }

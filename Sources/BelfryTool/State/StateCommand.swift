@@ -18,10 +18,10 @@ struct StateCommand: ParsableCommand {
               belfry state Pipelines/quickstart.yaml badges --at -10m --logs out | jq .
 
             subscriptions are match's subscriptions; devices are deliver's devices; pending are the notifications that \
-            coalesce holds back, deliver's pushes that were deferred or are held because their app is stopped, and its \
-            notices to the app's backend that have no outcome yet; badges are payload's counters; records are ingest's \
-            records with their last known fields. A number for --at is a sequence of the source's log: the state just \
-            after that event.
+            coalesce holds back, and what deliver has not ended: deferred pushes, pushes that are held because the \
+            push service rejects all pushes of their app, and notices to the app's backend; badges are payload's \
+            counters; records are ingest's records with their last known fields. A number for --at is a sequence of \
+            the log of the pipeline's first stage, whichever state is shown: the state just after that event.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions
@@ -31,7 +31,10 @@ struct StateCommand: ParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: "A sequence of the source's log, a time (RFC 3339), or a time before its end (-10m) (default: the end).")
+        help: """
+            A sequence of the first stage's log, a time (RFC 3339), or a duration before the log's end (-10m) (default: \
+            the end).
+            """)
     var at: LogPosition?
 
     @Option(help: "Show only this user.")

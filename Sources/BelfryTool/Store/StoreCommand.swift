@@ -56,10 +56,10 @@ struct StoreCopyCommand: ParsableCommand {
         commandName: "copy",
         abstract: "Copies the gateway's store and assets to a new folder.",
         discussion: """
-            Another gateway of the same pipeline starts with the copy: set `store:` to the folder in the pipeline file on its \
-            machine. It then reads only the events after the copy. This gateway may run while its store is copied. The \
-            gateway's secrets are not copied, because the other gateway makes its own. The key file is not copied either: \
-            copy it yourself, or share it.
+            Another gateway of the same pipeline starts with the copy: in the pipeline file on its machine, set \
+            `store:` to the new folder. It then reads only the events after the copy. The gateway whose store is \
+            copied may run meanwhile. Its secrets are not copied, because the other gateway makes its own. The key \
+            file is not copied either: copy it yourself, or share it.
 
               belfry store copy Pipelines/quickstart.yaml /srv/belfry/api2
             """)

@@ -15,8 +15,8 @@ struct TapCommand: AsyncParsableCommand {
               belfry tap deliver -p Pipelines/quickstart.yaml | jq -r .event.outcome
               belfry tap ingest -p Pipelines/quickstart.yaml --key screen.key
 
-            Exits with 66 if there is no event --from yet, with 69 if the stage does not answer, with 77 if it \
-            rejects the key.
+            Exits with 66 if the log does not have the event of --from yet, with 69 if the stage does not answer, with \
+            77 if it rejects the key.
             """)
 
     @Argument(help: "The stage's name in the pipeline file.")

@@ -10,14 +10,16 @@ struct ValidateCommand: ParsableCommand {
         commandName: "validate",
         abstract: "Checks a pipeline file and starts nothing.",
         discussion: """
-            Reports the mistakes of all stages together, each with line, column and, if possible, a correction. After \
-            you have corrected these, reports the mistakes in CURVE keys, and then those in the gateway's settings. \
+            Reports the mistakes of all stages together, each with line, column and, if possible, a correction. CURVE \
+            keys are checked only if the stages have no mistakes, and the gateway's settings only if the keys have \
+            none. \
             Exits with 0 if the file is valid, with 78 if it has mistakes, and with 66 if it cannot be read.
 
             Some problems are only warnings here, because you may check the file on a machine that does not run its stages. \
-            On the machine that runs them, they keep a stage or the gateway from starting: a file in place of the data \
-            folder, a missing key file of a gateway that other machines may reach, and secret files, {$file: PATH}, that \
-            are missing, cannot be read, can be read by other users, or do not fit their transport or the gateway. If this command can read a stage's secretKey, the key must \
+            On the machine that runs the stages, these problems keep a stage or the gateway from starting: a \
+            file in place of the data folder, a missing key file of a gateway that other machines may reach, and \
+            secret files, {$file: PATH}, that are missing, cannot be read, can be read by other users, or do not fit \
+            their transport or the gateway. If this command can read a stage's secretKey, the key must \
             belong to the stage's publicKey. {$env: NAME} and {$credential: NAME} are checked only if this command has \
             the variable or the credential. Secrets in the file itself, and certificates that have expired or expire \
             within 30 days, are warnings too.

@@ -10,7 +10,7 @@ struct DeliverBenchCommand: AsyncParsableCommand {
             streams for each connection. The deliver stage reads the pushes from a log and writes every outcome to its \
             own log. To measure the latency, the transport also sends pushes with one connection and 100 streams, at \
             half the rate that it has reached with them. It sends a group of pushes every 2 ms. The latency of a group \
-            is the time from when the group is due to its last answer.
+            is the time from its planned start to its last answer.
 
             Needs the Debian packages nghttp2-server and nghttp2-client.
 

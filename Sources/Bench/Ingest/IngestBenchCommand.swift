@@ -7,11 +7,13 @@ struct IngestBenchCommand: AsyncParsableCommand {
         discussion: """
             Makes records with one producer, then changes them at random: of ten changes eight save one of the records, \
             one saves a new record, and one deletes one of the records. For the delete of a record that still exists, \
-            ingest reads the record's last fields from its log. Then ingest is stopped and started again. The row of \
-            each number of records has the changes a second, the memory gained until after the restart divided by this \
-            number, the time of the restart, and the longest pause of the stage during the changes. If the changes are \
-            many more than the records, new records use most of this memory. Ten million records need 6 GB on the disk \
-            and a minute or two.
+            ingest reads the record's last fields from its log. Then ingest is stopped and started again.
+
+            The report has a row for each number of records: the changes a second; the bytes of memory for each of \
+            these records, from the growth of the process between ingest's first start and its restart; the time of \
+            the restart; and the longest pause of the stage during the changes. The changes save new records, whose \
+            memory counts too: with many more changes than records, the bytes for each record look too many. Ten \
+            million records need 6 GB on the disk and a minute or two.
 
               belfry bench ingest
               belfry bench ingest --records 1000000 --changes 2000000 --in /srv/belfry

@@ -8,6 +8,7 @@ struct MatchResult: Sendable {
     var perSecond = 0.0
     /// The time that matching one change takes.
     var latency = Percentiles([])
+    /// The number of pairs of a change and a subscription that watches it.
     var pairs = 0
     /// The number of changes that at least one subscription watches.
     var watched = 0

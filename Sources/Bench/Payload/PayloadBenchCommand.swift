@@ -71,7 +71,7 @@ struct PayloadBenchReport: BenchReport {
         return [
             "\(result.payloads.of("notification")) of \(Workload.lineBytes)-byte changes, 3 desired keys, 2 arguments, "
                 + "\(runs.of("run")), \(BuildKind.word) build",
-            "a notification of \(bytes[0]) bytes becomes a push of \(bytes[1]), \(bytes[2]) of them payload", "",
+            "a notification of \(bytes[0]) bytes becomes a push of \(bytes[1]) bytes with a payload of \(bytes[2])", "",
         ] + table.lines
     }
 

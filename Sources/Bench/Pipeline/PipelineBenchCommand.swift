@@ -16,11 +16,11 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             at random. One change in four, at random, is watched by one subscription. Exits with status 1 if the \
             number of pushes or outcomes is not the expected one.
 
-            Changes a second count from the first send to the last outcome. The latency from ingest to push is read from \
-            the logs: the time of the batch of outcomes that names the change as a cause, less the time of the change's \
-            batch in the changes log. Without --rate the queues are always full, so the latency shows how long they are. \
-            CPU time counts from the first send; memory is the resident set of the process. The row (the driver) is \
-            the process of the bench itself.
+            Throughput, in changes a second, is measured from the first send to the last outcome. The latency from \
+            ingest to push is read from the logs: the time of the batch of outcomes that names the change as a cause, \
+            less the time of the change's batch in the changes log. Without --rate the queues are always full, so the \
+            latency shows how long they are. CPU time counts from the first send; memory is the resident set of the \
+            process. The row (the driver) is the process of the bench itself.
 
             With --rate the text also shows the number of snapshots of each stage, the latency of changes while a \
             snapshot was made and otherwise, and the longest pauses of each stage. In a pause, a stage is busy and \

@@ -66,8 +66,8 @@ struct Workload {
         let isWatched = bits & 3 == 0
         let isZone = Workload.kind(ofSlot: slot) == .zone
         let hasRightTopic = !isZone && bits & 4 == 0
-        // The zone is part of a record's name. There are only two zones for each record, so the number of records is
-        // bounded.
+        // The same name in another zone is another record. Random zones would make more and more records, so a slot has
+        // only one foreign zone.
         let foreign = isZone ? slot : Int(bits >> 40) % Workload.firstForeignTopic
         let topic = isWatched || hasRightTopic ? slot : Workload.firstForeignTopic + foreign
         let isPriorityTooLow = !isWatched && hasRightTopic

@@ -48,7 +48,8 @@ import Time
 
     /// The sequence of the log's oldest event at the most recent update.
     package var firstSequence: UInt64 { segments.first?.first ?? 1 }
-    /// The sequence of the log's last event at the most recent update; one less than ``firstSequence`` without events.
+    /// The sequence of the log's last event at the most recent update. One less than ``firstSequence`` if the log had
+    /// no events.
     package var lastSequence: UInt64 { (segments.last?.nextSequence ?? 1) - 1 }
 
     /// Indexes the events that were appended since the previous update. Two threads read segments in parallel.

@@ -6,8 +6,8 @@ import StageTool
 import Time
 
 /// Exports a case: a minimal set of inputs that still gives a recorded result. The result is either one outcome, or the
-/// fact that one change was not pushed to a user. In the second case, the reasons must also stay the same as before
-/// inputs were left out. Pseudonyms replace personal strings.
+/// fact that one change was not pushed to a user. The export begins with a larger set of inputs. If the change was not
+/// pushed, the minimal set must also give the same reasons as the larger set. Pseudonyms replace personal strings.
 package struct CaseExport {
     private let logs: RecordedLogs
     private let finder: any EventFinder

@@ -136,7 +136,8 @@ struct NotPushedEvidence: Equatable {
     var savedSubscriptions: [ExactText] = []
     /// Whether the user registered the target's device before the change. False if the target names no device.
     var wasRegistered = false
-    /// The change's matches and outcomes for the user. If the target names a device, only the outcomes at this device.
+    /// The user's matches of the change, then the user's outcomes of the change. If the target names a device, the
+    /// outcomes are only those at this device.
     var effects: [ExactText] = []
 }
 

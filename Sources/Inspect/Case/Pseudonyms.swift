@@ -11,9 +11,9 @@ import Predicates
 /// letters may change.
 ///
 /// With `replacesByWord`, each word has its own pseudonym, except stop words, which are kept. Then the order of two
-/// strings may change if one has a stop word where the other has a replaced word. Two words that a search treats as
-/// equal stay equal only if they differ in upper and lower case alone. ``CaseExport`` writes no export whose outcome
-/// changes with the pseudonyms.
+/// strings may change if one has a stop word where the other has a replaced word. For a search, words that differ only
+/// in diacritics are equal, but their pseudonyms may not be. ``CaseExport`` writes no export whose outcome changes with
+/// the pseudonyms.
 struct Pseudonyms {
     private struct Node {
         var children: [Unicode.Scalar: Int] = [:]

@@ -73,7 +73,7 @@ struct CommandHistory {
         }
     }
 
-    /// Records in a letter its redrive, and for a rejected command the newest command on the same subject.
+    /// Adds the redrive to a letter and, if the letter is a rejected command, the newest command on the same subject.
     func complete(_ letter: inout DeadLetter) {
         switch letter.content {
         case .push:

@@ -42,7 +42,7 @@ extension NotificationTrail {
         logs.file.upstream(of: stage).flatMap(logs.existingLog)
     }
 
-    /// Records in each flow the notification that was found, or why there is no notification.
+    /// Adds to each match's flow the notification that was found for the match, or why there is none.
     ///
     /// - Returns: The notifications that were found.
     private mutating func record(
@@ -118,8 +118,8 @@ private struct NotificationSearch {
     private var byMatch: [UInt64: [Int]]
     private var byKey: [MatchKey: [Int]]
     private var matches: MatchedSubscriptions
-    /// How many trails have no notification yet. Coalesce makes the notifications of the trails in `atOnce` at once. It
-    /// may hold back the notifications of the trails in `waiting`.
+    /// How many trails have no notification yet. `waiting` counts the trails whose notification coalesce may hold back;
+    /// `atOnce` counts the other trails.
     private var (atOnce, waiting): (Int, Int)
 
     init(_ change: UInt64, _ trails: [Trail], in log: String?) throws {

@@ -89,7 +89,7 @@ package enum AbsentLogs {
         return try PipelineFile.load(path: pipeline, registry: .builtIns).stagesInOrder.filter {
             !present.contains($0.logName)
         }.map { stage in
-            missing(stage.logName, "which stage \(stage.name) of \(pipeline) writes", folder)
+            missing(stage.logName, "although stage \(stage.name) of \(pipeline) writes it", folder)
         }
     }
 
@@ -102,7 +102,7 @@ package enum AbsentLogs {
             let stage = name.hasSuffix(LogPlace.deadLetters) ? String(name.dropLast(LogPlace.deadLetters.count)) : nil
             if let stage { reasons[stage] = "although its dead letters are there" }
             guard let upstream = try upstream(ofLogAt: folder + "/" + name) else { continue }
-            reasons[upstream] = reasons[upstream] ?? "from which log \(name) was made"
+            reasons[upstream] = reasons[upstream] ?? "although log \(name) was made from it"
             if stage == nil { read.insert(upstream) }
         }
         let begun = RecordedLogs.standardNames.prefix { present.contains($0) }
@@ -110,8 +110,8 @@ package enum AbsentLogs {
         if begun.count > 1, let last = begun.last, let next = later.first, !read.contains(last), reasons[next] == nil {
             if let consumersFile = try consumersFile(ofLogAt: folder + "/" + last) {
                 reasons[next] =
-                    "which was made from \(last) according to \(consumersFile) (if the pipeline has no such log, name "
-                    + "the pipeline file)"
+                    "although it was made from \(last) according to \(consumersFile) (if the pipeline has no such log, "
+                    + "name the pipeline file)"
             } else if !present.contains(where: later.contains) {
                 StandardError.write(
                     "note: \(folder) contains no \(later.joined(separator: ", ")); it is assumed that their stages never ran"

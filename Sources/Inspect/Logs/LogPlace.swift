@@ -142,7 +142,8 @@ package enum LogPlace {
         path.split(separator: "/").last.map(String.init) ?? path
     }
 
-    /// Rejects NDJSON files. They contain commands, as cases and scenarios do, or exported events.
+    /// Rejects NDJSON files. They contain commands, like the files in `Pipelines/quickstart.scenarios`, or exported
+    /// events.
     private static func checkIsNotNDJSON(_ path: String) throws {
         guard isFile(path), path.hasSuffix(".ndjson") else { return }
         throw ToolFailure(

@@ -43,7 +43,8 @@ package struct LogScan: EventFinder {
 
     /// Reads whole batches from a time on, until `isEnough` returns true for the batch that was just read.
     ///
-    /// - Parameter values: Events that lack one of these values may be left out, so `body` must check each event.
+    /// - Parameter values: Most events that lack one of these values are left out, but not all. So `body` must check
+    ///   each event.
     /// - Returns: False if the log ended before `isEnough` returned true.
     @discardableResult
     static func events(

@@ -44,8 +44,8 @@ package final class Causality {
     /// The first causes of an event, mostly changes; the event itself if it has no cause.
     ///
     /// - Returns: The causes that belong to the newest changes, at most ``originsMax`` changes, and how many changes
-    ///   were left out. `events` is empty if the event names changes of which the logs contain neither the change
-    ///   itself nor a match.
+    ///   were left out. `events` is empty if the event names changes, but the logs contain none of these changes and
+    ///   no match of any of them.
     package func origins(of event: TraceEvent) throws -> (events: [TraceEvent], leftOut: Int) {
         if let rejected = event.facts.rejected {
             guard let source = try logs.event(at: rejected) else { return ([event], 0) }

@@ -35,8 +35,8 @@ struct EventFacts: Hashable, Sendable {
     var outcome: String?
     var status: Int64?
     var attempts: Int64?
-    /// The member `answer`: the transport's answer, if it differs from the outcome. `none` if deliver itself decided on
-    /// the outcome, but a transport can give the same outcome as its answer.
+    /// The member `answer`: the transport's answer, if it differs from the outcome. The text "none" means that a
+    /// transport can give this outcome, but here deliver itself decided on it. Nil in all other cases.
     var answer: String?
     var registered: String?
     var probeAt: String?

@@ -27,8 +27,8 @@ struct TraceKey: Hashable, Sendable {
         case match
         /// The match that replaced another, in a `coalesced` event.
         case replacement
-        /// The number of a block of 1000 changes, some of them in the range of a `not_matched` event: 0 for the changes
-        /// 1 to 1000.
+        /// The number of a block of 1000 changes: 0 for the changes 1 to 1000. A `not_matched` event has one such key
+        /// for each block with changes in its range.
         case unmatched
         /// The sequence of the event that a dead letter is about.
         case deadLetter

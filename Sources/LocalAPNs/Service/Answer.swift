@@ -18,7 +18,7 @@ package struct Answer: Sendable {
         }
     }
 
-    /// Nil if there is no answer; ``ending`` then says why.
+    /// Nil if there is no answer; ``ending`` then says what happens instead.
     package var status: Int?
     package var reason: String?
     /// Milliseconds since 1970.

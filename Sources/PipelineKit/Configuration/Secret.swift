@@ -4,7 +4,7 @@ import JSON
 /// A secret in a pipeline file: a file, an environment variable or a systemd credential. Some settings also accept the
 /// secret's text (``SettingsReader/secretOrText(_:)``).
 ///
-/// Only ``reveal(environment:)`` reads the secret, so only the process that uses a secret must be able to read it.
+/// Only ``reveal(environment:)`` reads the secret, so a process that does not use a secret need not be able to read it.
 public struct Secret: Sendable {
     enum Source: Sendable, Equatable {
         case file(String)

@@ -73,8 +73,10 @@ extension SettingsReader {
         }
     }
 
-    /// All strings count as unquoted, so that numbers and booleans can be read from them. This does no harm to a string
-    /// that was quoted in the pipeline file: the plugin accepted the quotes, so it reads the text as a string.
+    /// The record has numbers and booleans as strings too, and does not say which strings were quoted in the pipeline
+    /// file. So all strings count as unquoted. This does no harm, because a string that was quoted belongs to a setting
+    /// that expects a string: a setting that expects a number or a boolean would have refused it. A setting that
+    /// expects a string reads quoted and unquoted text alike.
     private static func content(of value: JSONValue, _ place: Place) -> SettingsNode.Content {
         if value.isObject { return .mapping(entries(of: value, place)) }
         if value.isArray { return .list(value.elements.map { node($0, place) }) }

@@ -30,7 +30,7 @@ public protocol StageCore: SendableMetatype {
     /// gives the log another name.
     static var writes: LogKind? { get }
 
-    /// Whether producers feed the stage through its door, instead of another stage's log.
+    /// Whether the stage gets its events from producers, through its door, and not from the log of another stage.
     static var isSource: Bool { get }
 
     /// Checks the settings. Does no I/O.

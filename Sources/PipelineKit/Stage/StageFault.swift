@@ -4,16 +4,20 @@ import Time
 ///
 /// Wakes are counted by the stage's own time, so that a replay finds the same fault.
 public struct StageFault: Error, Hashable, Sendable {
-    /// How many wakes in a row are a fault: within a second of the stage's time, without an event or an answer
-    /// between them, each without an output or with a next deadline that is not later than the wake.
+    /// This many wakes in a row are a fault if all of these hold:
+    ///
+    /// - All come within a second of the stage's time.
+    /// - No event or answer comes between them.
+    /// - Each has no output, or the stage's next deadline after it is not later than the wake.
     public static let wakesUntilFault = 100_000
 
     /// The stage's name in the pipeline file, or its kind.
     public var stage: String
-    /// How many such wakes in a row there were from ``from`` to ``to``. At the end of a `belfry run`, the number of all
-    /// such wakes in a row, whatever their times.
+    /// How many such wakes in a row there were from ``from`` to ``to``. If the host found the fault at the end of a
+    /// `belfry run`, this counts all such wakes in a row, even if they are more than a second apart.
     public var wakes: Int
-    /// The time of the first of these wakes. At the end of a `belfry run`, the same time as ``to``.
+    /// The time of the first of these wakes. If the host found the fault at the end of a `belfry run`, this is the time
+    /// of the last wake, as in ``to``.
     public var from: Instant
     /// The time of the last of these wakes.
     public var to: Instant

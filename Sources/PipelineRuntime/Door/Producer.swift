@@ -7,9 +7,9 @@ import ZeroMQ
 /// The producer's end of the connection to a door. Sends numbered lines, keeps them until they are acknowledged, and
 /// sends them again after the ingest stage was restarted. Belongs to one thread.
 ///
-/// The pipeline file names the client of each CURVE key. A producer's name belongs to the client of the producer's
-/// key. If the producer has no key, or only the key of a stage, the name belongs to the producer's secret. Only a
-/// producer with the same client or secret can use the name again.
+/// A producer's name has an owner, and only the owner can use the name again. The owner is the name under which the
+/// pipeline file lists the producer's CURVE key. If the producer has no key, or uses the key of a stage, the owner is
+/// whoever has the producer's secret.
 package final class Producer {
     /// The door's answer to some lines.
     package struct Answer: Sendable, Hashable {
@@ -169,9 +169,9 @@ package final class Producer {
 
     /// Moves the pipeline's virtual time; only for a pipeline in virtual time.
     ///
-    /// - Parameter mark: A number that the caller chooses, greater than in earlier calls. The door sends it back: see
-    ///   ``timeMark``. Each stage passes it on when the stage has done all earlier work, so the mark shows how far the
-    ///   pipeline has come.
+    /// - Parameter mark: A number that the caller chooses, greater than in earlier calls. The door sends it back (see
+    ///   ``timeMark``) when the source has done all earlier work. Later stages may still be working: each passes the
+    ///   mark on to its readers when it has done its own earlier work.
     package func moveTime(to now: Instant, mark: UInt64) throws {
         let frame = LinkFrame.time(after: 0, now: now, mark: mark)
         _ = try socket.send([frame], wait: true)

@@ -36,7 +36,8 @@ package final class LinkClient {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     package private(set) var refusedFrames = 0
     private var refusal: ConnectionRefusal?
-    /// The first sequence that this consumer may ask for again, so that the upstream keeps it; nil while it is unknown.
+    /// The first sequence that this consumer may ask for again; nil while it is unknown. The client tells it to the
+    /// upstream, whose retention then keeps the events from this sequence on.
     package var firstNeeded: UInt64?
     /// The first sequence in the upstream's log, according to its last welcome.
     package private(set) var upstreamFirst: UInt64 = 1

@@ -120,8 +120,8 @@ package final class LinkServer {
     package func promise(now: Instant, mark: UInt64) { promise = Promise(now: now, mark: mark) }
 
     /// Sends lagging consumers as much as their credit and the turn's limit allow, and sends the promise of virtual
-    /// time to consumers that have all events. Returns whether a consumer has reached the turn's limit, so that
-    /// more may be sent at once.
+    /// time to consumers that have all events. Returns whether a consumer has reached the turn's limit. Then there may
+    /// be more to send immediately.
     package func sendToConsumers() throws -> Bool {
         var isBusy = false
         for peer in Array(consumers.keys) {

@@ -18,8 +18,9 @@ package struct HealthProbe {
 
     /// Why the stage refuses the connection; nil if no refusal is known.
     ///
-    /// - Parameter onlyIfCertain: Whether to return only a certain refusal, which lasts until a setting is changed. A
-    ///   stage that is just starting may seem to have another key, so that refusal is not certain.
+    /// - Parameter onlyIfCertain: Whether to return a refusal only if it is sure to last until a setting is changed. A
+    ///   refusal because of another key is not sure to last: a stage that is just starting may seem to have another
+    ///   key.
     package func refusal(onlyIfCertain: Bool) throws -> LinkError? {
         guard let refusal = try socket.checkConnection(at: .now), refusal.isCertain || !onlyIfCertain else {
             return nil

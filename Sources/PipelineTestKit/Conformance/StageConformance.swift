@@ -118,7 +118,7 @@ private struct TestedStage<S: Stage>: Sendable {
         }
     }
 
-    /// Skips a rule that compares runs if even two equal runs have different outputs.
+    /// Skips the rule if two runs with the same events have different outputs, because the rule compares runs.
     private func checkThatItRepeats() throws {
         guard try drive().outputs != drive().outputs else { return }
         throw RuleNotTestable("a second run with the same events did not give the same output")

@@ -70,7 +70,10 @@ public struct TransportCheck: Sendable {
         ("a deliver that is cancelled at once ends soon", { $0.checkCancelledAtOnce }),
         ("a deliver that is cancelled in flight ends soon", { $0.checkCancelledInFlight }),
         ("close ends deliveries in flight", { $0.checkClosedInFlight }),
-        ("a deferred push arrives with its apns-id, and twice only if its answer says so", { $0.checkDeferred }),
+        (
+            "a deferred push arrives with its apns-id, and arrives twice only if its answer says that it may",
+            { $0.checkDeferred }
+        ),
         ("a closed transport is freed, with its threads and files", { $0.checkResources }),
     ]
 

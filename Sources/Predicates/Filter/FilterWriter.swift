@@ -3,8 +3,8 @@ import JSON
 extension RecordPredicate {
     /// The predicate as JSON for `filterBy` of CloudKit Web Services. It reads back as the same predicate.
     ///
-    /// Nil if `filterBy` cannot express the predicate: if it is `FALSEPREDICATE`, if it has an `OR` or an `ALL` before a
-    /// field, or if one list has bytes and also values of another type.
+    /// Nil if `filterBy` cannot express the predicate: if it is `FALSEPREDICATE`, if it has an `OR`, if it has `ALL`
+    /// before a field, or if one list has bytes and also values of another type.
     package var filterBy: String? {
         guard !isNever, alternatives.isEmpty else { return nil }
         var buffer = ByteBuffer()

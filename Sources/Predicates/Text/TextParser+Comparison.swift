@@ -120,7 +120,7 @@ extension TextParser {
         case (.equals, false): return try clause(comparison, .listContains, valueAt: token)
         case (.isIn, _): return try clause(comparison, .listContainsAny, listAt: token)
         case (.beginsWith, _): return try clause(comparison, .listMemberBeginsWith, valueAt: token)
-        default: throw refused("the operator after ANY and the field must be ==, IN or BEGINSWITH", at: operation.place)
+        default: throw refused("after ANY and a field, the operator must be ==, IN or BEGINSWITH", at: operation.place)
         }
     }
 
@@ -147,7 +147,7 @@ extension TextParser {
         if operation.isOpposite { return try clause(comparison, .listContains, valueAt: token) }
         guard let test = operation.comparator?.test else {
             throw refused(
-                "the operator after ALL and the field must be ==, !=, <, <=, >, >=, IN or BEGINSWITH",
+                "after ALL and a field, the operator must be ==, !=, <, <=, >, >=, IN or BEGINSWITH",
                 at: operation.place)
         }
         return test == .isIn
@@ -193,7 +193,7 @@ extension TextParser {
         return try clause(comparison, all ? .containsAllWords : .containsAnyWord, words, at: start)
     }
 
-    /// - Parameter metres: The distance if it precedes the operator; nil if it follows the operator.
+    /// - Parameter metres: The number of metres if it precedes the operator; nil if it follows the operator.
     private mutating func near(
         _ start: Token, _ subject: Clause.Subject, _ centre: Coordinate, _ operation: Operation, _ metres: FieldValue?,
         isNegated: Bool
@@ -201,7 +201,7 @@ extension TextParser {
         guard !isNegated else { throw refusedNegation(of: "a distance", at: start) }
         guard operation.comparator == .lessThan || operation.comparator == .lessThanOrEquals else {
             throw refused(
-                "CloudKit only finds records inside a circle: write the distance first, then < or <=",
+                "CloudKit only finds records inside a circle: write < or <= and the metres after the function",
                 at: operation.place)
         }
         let place = metres == nil ? token : start
@@ -213,7 +213,7 @@ extension TextParser {
             default: -1.0
             }
         guard radius >= 0 else { throw wrongType("a distance is a number of metres, 0 or greater", at: place) }
-        // Less than a double means at most the next lower double.
+        // A distance that is less than a double is at most the next lower double.
         let closed = operation.comparator == .lessThan ? radius.nextDown : radius
         guard closed >= 0 else { return never(at: place) }
         let circle = Circle(latitude: centre.latitude, longitude: centre.longitude, radius: closed.magnitude)

@@ -18,8 +18,8 @@ struct ChangeToken: Hashable, Sendable {
     struct Reverse: Hashable, Sendable {
         /// The next page has the changes before this sequence.
         var below: UInt64
-        /// The last sequence in the store when the first page was read. The client reads later changes after the read
-        /// in reverse.
+        /// The last sequence in the store when the first page was read. The client gets later changes only after the
+        /// last page of the read in reverse.
         var top: UInt64
     }
 

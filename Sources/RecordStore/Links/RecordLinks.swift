@@ -10,7 +10,7 @@ struct RecordLinks {
 
         static let references = Kinds(rawValue: 1)
         static let assets = Kinds(rawValue: 2)
-        /// Each field names its type. Rows from older versions may lack this member although all their fields name
+        /// Each field names its type. In rows from older versions, this flag may be missing although all fields name
         /// their types.
         static let types = Kinds(rawValue: 4)
 

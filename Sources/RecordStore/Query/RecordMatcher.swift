@@ -26,8 +26,8 @@ struct RecordMatcher: ~Copyable {
     ///
     /// - Throws: ``ReadStop``
     mutating func position(of row: RecordRow) throws -> RecordPosition? {
-        // Parsing the fields takes about one unit of work for each of their bytes. A comparison takes about as much, or
-        // less.
+        // Parsing takes about one unit of work for each byte of the fields. One comparison takes at most about as long
+        // as parsing all fields, so it counts as the same amount.
         let (work, db) = (row.fields.count + Self.workPerComparison, db)
         try db.spend(work)
         let fields = try parser.parse(row.fields)

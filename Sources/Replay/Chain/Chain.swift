@@ -117,7 +117,7 @@ private final class ChainNode {
     private let name: String
     private let machine: any StageMachine
     private let consumers: [ChainNode]
-    /// The events that this stage has written, if it is the source, which may read them again; nil for other stages.
+    /// The events that the source has written, because the source may read them again; nil for other stages.
     private let past: PastInMemory?
     private(set) var events: [Chain.Event] = []
     private(set) var rejections: [Rejection] = []

@@ -189,8 +189,8 @@ package struct PipelineReplay: Sendable {
         try SnapshotSearch(stage, factory.stageType(stage.stage))?.snapshot(header, problem: problem)
     }
 
-    /// Restores the newest snapshot before the part to compare. Without such a snapshot, and if the logs' beginning is
-    /// gone, restores the oldest snapshot. Otherwise the machine stays at the beginning.
+    /// Restores the newest snapshot before the part to compare. If there is no such snapshot, and if the logs'
+    /// beginning is gone, restores the oldest snapshot. Otherwise the machine stays at the beginning.
     private func start(_ machine: any StageMachine, of stage: RecordedStage, _ part: StagePart) throws -> StageStart {
         guard stage.isTrimmed || part.first > 1 else { return .beginning }
         let type = factory.registry.stages[stage.stage.kind]

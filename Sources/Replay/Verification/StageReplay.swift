@@ -19,7 +19,7 @@ final class StageReplay {
     private let own: EventLogReader
     private var past: RecordedPast
     private var time: Instant
-    /// Whether the current batch has a later time than every input event and every batch before it.
+    /// Whether the current batch has a later time than all earlier batches and all input events that were fed so far.
     private var isLate = false
     private var outputs: OutputComparison
     private let deadLetters: DeadLetterComparison
@@ -168,9 +168,10 @@ final class StageReplay {
 
     // MARK: The end
 
-    /// Whether the machine's last outputs come from a deadline or an answer, not from an input event. If the log ends
-    /// without such outputs, this is no difference: a deadline had passed when the stage wrote the last batch, but the
-    /// stage was not woken for it any more. A batch for which ``isLate`` is true does not change this value.
+    /// Whether the machine's last outputs come from a wake or an answer, not from an input event. The recorded stage
+    /// may have ended when a deadline was already due, but before its host woke it. The replay does wake the machine.
+    /// If it then makes outputs after the log's last event, this is no difference. A batch for which ``isLate`` is true
+    /// leaves this property as it is.
     private var endsWithWake = false
 
     private func finish() throws -> ReplayDifference? {

@@ -16,10 +16,10 @@ struct LockstepEvent {
 /// A *step* is one recorded wake, or one event of the recorded input and the event that the variant gets in its place.
 /// An event that only the variant gets is a step too. The baseline is fed and woken exactly as when its log was made.
 /// The variant is woken at the same steps, and for each deadline that only the variant has. The variant's outputs of a
-/// step reach the next stage at the time of the recorded outputs of that step. If there are none, they reach it at the
-/// time of the event, wake or deadline that led to them. So the variant differs only by the effects of the
-/// ``WhatIfChange``, and not by the moments at which batches happened to be written. After the end of the log both
-/// machines follow their own deadlines.
+/// step reach the next stage at the time of the recorded outputs of that step. If the step has no recorded outputs, the
+/// variant's outputs reach the next stage at the time of the event, wake or deadline that led to them. So the variant
+/// differs only by the effects of the ``WhatIfChange``, and not by the moments at which batches happened to be written.
+/// After the end of the log both machines follow their own deadlines.
 final class LockstepStage {
     private let recorded: RecordedStage
     private let baseline: any StageMachine

@@ -48,7 +48,8 @@ final class PushComparison {
         if !categories.isEmpty { report.noteChange(of: baseline, to: variant, categories) }
     }
 
-    /// The report. A push that only the baseline has counts as removed, a push that only the variant has as added.
+    /// The report. A push of the baseline that the variant lacks counts as removed. A push of the variant that the
+    /// baseline lacks counts as added.
     func finish() -> WhatIfReport {
         for push in missing.values.joined() { report.noteRemoval(of: push) }
         for push in added.values.joined() { report.noteAddition(of: push) }

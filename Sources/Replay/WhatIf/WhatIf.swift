@@ -91,8 +91,8 @@ package struct WhatIf: Sendable {
         change.file.stage(named: stage.name)?.settings.record() != stage.stage.settings.record()
     }
 
-    /// - Parameter last: The last event in the upstream stage's log before the comparison of that upstream stage
-    ///   begins; nil for each of the ``roots``.
+    /// - Parameter last: The last event of the upstream's log before the start of the upstream's own comparison. Nil
+    ///   for each of the ``roots``, whose upstream is not compared.
     private func lockstep(_ stage: RecordedStage, _ comparison: PushComparison, after last: UInt64? = nil) throws
         -> LockstepStage
     {

@@ -128,7 +128,7 @@ extension WorkerBeginning {
     init(_ json: JSONValue) throws(InvalidMessage) {
         guard json.natural("protocol") == WorkerBeginning.version else {
             throw InvalidMessage(
-                "the worker speaks version \(WorkerBeginning.version) of the protocol, but the replay another version")
+                "the worker speaks version \(WorkerBeginning.version) of the protocol, but the replay speaks another")
         }
         guard let stage = json.text(.stage), let kind = json.text("kind"), let name = json.text("upstreamName"),
             let log = json.text(.log).flatMap(LogIdentity.init(uuid:)),

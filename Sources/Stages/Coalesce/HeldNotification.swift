@@ -5,8 +5,9 @@ import Time
 /// A held notification: the newest of the matches that replaced each other, and the changes that the notification
 /// stands for.
 ///
-/// The value has the size of a reference. All its parts, except the list of earlier changes, are in one block of
-/// memory. The block never changes: a newer match makes a new block.
+/// The value has the size of a reference. All its parts are in one block of memory. Only the list of earlier changes is
+/// an array, which the block refers to. A newer match makes a new block, so a block that several copies of the value
+/// share never changes.
 struct HeldNotification {
     /// The most changes that one notification lists. A notification that reaches this number leaves at once. This
     /// limits the size of its event.
@@ -17,7 +18,7 @@ struct HeldNotification {
         let limit: Instant
         let sequence: UInt64
         let change: UInt64
-        /// The changes before that of the newest match.
+        /// The changes that the notification stands for, without the change of the newest match.
         var earlier: [UInt64]
         let places: Places
         let isOriginShared: Bool

@@ -1,5 +1,5 @@
-/// The slots of each user's held notifications, the oldest first. A notification that leaves because of the limit per
-/// user is not in the list.
+/// The slots of each user's pending notifications, the oldest first. A held notification is no longer pending once the
+/// limit per user has made it due early.
 ///
 /// The slots of a user are a ring: the slot before the first is the last.
 struct PendingByUser {

@@ -29,7 +29,8 @@ struct AppState {
     /// The number of scheduled ``Effect/hold(app:status:reason:wasProbe:)`` effects of the app.
     var scheduledHolds = 0
     /// At most ``suspectsMax`` devices whose addresses the transport does not know. The list is emptied when the
-    /// transport accepts a push of the app. The devices are then retired, unless the push went to one of them.
+    /// transport accepts a push of the app. If this push went to one of the devices, none of them is retired, because
+    /// the addresses of the others may be valid too. Otherwise all are retired.
     var suspects: [Retirement] = []
 
     /// With this many suspects, the configuration must be wrong, not the addresses of the devices.

@@ -160,8 +160,8 @@ extension DeliverStage {
         write(note, of: push, into: &out)
     }
 
-    /// Whether the answer has no `since` and came no later than the registration. The outcome then has no `since`
-    /// either.
+    /// Whether the answer has no `since` and has the same time as the registration, because the stage's clock did not
+    /// move on in between. The outcome then has no `since` either.
     ///
     /// Earlier versions did not retire the device after such an answer, and wrote the answer's time into the outcome's
     /// `since`. A replay of their logs takes this `since` for the transport's, so it does not retire the device either.
@@ -202,8 +202,8 @@ extension DeliverStage {
     }
 
     static let suspicion =
-        "\(AppState.suspectsMax) devices are unknown there and none was known yet: "
-        + "is it the wrong environment or topic?"
+        "the push service does not know \(AppState.suspectsMax) devices and has accepted no push of the app yet: "
+        + "is the environment or the topic wrong?"
 
     private mutating func stop(
         _ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
@@ -283,7 +283,7 @@ extension DeliverStage {
     ) {
         var refusal = push.note(PushNote(.failed), answered: answer)
         refusal.said = answer.map { $0.reason ?? "" }
-        refusal.reason = "\(settings.pendingMax) pushes wait already: see pendingMax"
+        refusal.reason = "\(settings.pendingMax) pushes wait already, the limit in pendingMax"
         (refusal.receivedAt, refusal.until) = (attempt.receivedAt, attempt.until)
         write(refusal, of: push, into: &out)
     }

@@ -202,8 +202,8 @@ extension DeliverStage {
         withdrawUndeliverable(into: &out)
     }
 
-    /// Withdraws deliveries to devices that are gone and to apps that are stopped. The deliveries were handed out
-    /// before the restart, and each delivery still needs an answer on record.
+    /// Withdraws deliveries to devices that are gone and to apps that are stopped. They were handed out before the
+    /// restart, so the log must get an answer for each of them: the withdrawal is this answer.
     private func withdrawUndeliverable(into out: inout Outbox) {
         withdraw(as: .unregistered, reason: Self.goneMeanwhile, into: &out) { registry.current($0) == nil }
         guard !registry.apps.held.isEmpty else { return }

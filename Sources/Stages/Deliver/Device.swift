@@ -101,7 +101,7 @@ final class Device: Sendable {
     /// A key that all pushes to this device with the collapse ID share.
     func collapseKey(_ collapseID: [UInt8]) -> [UInt8] { owner + nameBytes + [0] + collapseID }
 
-    /// About the size of the device's members in a push.
+    /// The approximate size of the device's members in a push.
     var textBytes: Int { bytes.count + registeredApp.textBytes + 32 }
 
     /// Appends `,"device":…,"transport":…`.

@@ -24,8 +24,8 @@ struct ScheduledEffect {
     var due: Instant
     var effect: Effect
 
-    /// - Parameter time: The effect is due a microsecond after this time. For an effect of an answer, it is the time of
-    ///   the answer.
+    /// - Parameter time: The effect is due a microsecond after this time. For an effect of an answer, `time` is the time
+    ///   of the answer.
     init(_ effect: Effect, after time: Instant) {
         (due, self.effect) = (time.advanced(by: .microseconds(1)), effect)
     }

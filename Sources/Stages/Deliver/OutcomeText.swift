@@ -120,8 +120,8 @@ struct PushNote {
     var isFinal: Bool
     /// The member `outcome`.
     var word: String
-    /// The transport's answer if it differs from ``word``. `none` if deliver ended the push without an answer, but with
-    /// a `word` that could also be a transport's answer.
+    /// The transport's answer if it differs from ``word``. ``noAnswer`` means that a transport can answer `word`, but
+    /// here deliver ended the push without an answer. Nil in all other cases.
     var answer: String?
     var superseder: UInt64?
     var status: Int?

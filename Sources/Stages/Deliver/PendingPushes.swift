@@ -33,8 +33,8 @@ struct PendingPushes {
     /// The waiting push that a newer push with this collapse key replaces; nil if no such push waits.
     func superseded(by collapseKey: [UInt8]) -> PendingPush? { byCollapseKey[collapseKey].flatMap { byKey[$0] } }
 
-    /// Whether an answer about the push is expected. The push was handed out since it began to wait and has no answer
-    /// yet, or the transport still has the push.
+    /// Whether an answer about the push is expected: because the push was handed out since it began to wait and has no
+    /// answer yet, or because the transport still has the push.
     func expectsAnswer(to id: Delivery.ID) -> Bool {
         guard !byKey.isEmpty, let push = byKey[PendingKey(id)] else { return false }
         return push.awaitsAnswer || push.isStillAtTransport

@@ -5,7 +5,8 @@ import PipelineKit
 /// A parsed `push.redrive` event, which sends an earlier push to one device again.
 ///
 /// The push is treated like a new push, with two exceptions. The device that made the change can get the push, too. The
-/// push never replaces a waiting push; if it has to wait itself, a waiting push with the same collapse ID replaces it.
+/// push never replaces a waiting push: if it has to wait while another push with its collapse ID waits already, it ends
+/// as superseded, and the other push stays.
 struct Redrive: ~Escapable {
     let device: DeviceName
     /// The position of the original push.

@@ -200,8 +200,8 @@ struct Change: ~Escapable {
         return name
     }
 
-    /// Nil if the change deletes the record. The user is the one that the gateway's store keeps: the user of the
-    /// origin, or else the owner of the database.
+    /// Nil if the change deletes the record. The user is the user of the origin, or else the owner of the database. The
+    /// gateway fills its record store by the same rule.
     var save: RecordSave? {
         guard reason != .delete else { return nil }
         return RecordSave(user: origin?[.user] ?? owner, milliseconds: milliseconds, isCreate: reason == .create)

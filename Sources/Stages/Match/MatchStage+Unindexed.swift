@@ -18,8 +18,8 @@ struct UnindexedSubscriptions: Sendable {
 
     fileprivate(set) var group: QueryGroup
     fileprivate(set) var parts: [Part]
-    /// The largest number of unindexed subscriptions, of any shape, that may be evaluated for one change of the group's
-    /// record type.
+    /// How many unindexed subscriptions the stage must evaluate, in the worst case, for one change of the group's
+    /// record type. Subscriptions of other shapes count too.
     fileprivate(set) var evaluatedPerChange = 1
 }
 

@@ -63,8 +63,8 @@ extension Rejection {
     fileprivate static var tooManyTopics: Rejection {
         Rejection(
             code: "badge.topics",
-            reason: "\(Badge.topicsMax) topics of the user have badges of their own, the maximum: set the badge "
-                + "without a topic, and all topics have the same badge again",
+            reason: "\(Badge.topicsMax) topics of the user have badges of their own, and no more are possible: send a "
+                + "badge.set without a topic, which gives all topics the same badge again",
             path: "topic")
     }
 }

@@ -26,8 +26,8 @@ package struct APNsSettings: PluginSettings {
     /// The number of connections in each pool. Apps with the same key and server share a pool. An app with a
     /// certificate has a pool of its own.
     let connections: Int
-    /// How many pushes may be in flight in all pools together, even if the servers allow more. Pushes that were
-    /// reported as still in flight are not counted.
+    /// How many pushes may be in flight in all pools together, even if the servers allow more. A push whose answer is
+    /// late is reported to the stage as deferred. It then does not count any more.
     let inFlightMax: Int
     /// How long a request waits for its answer before it is cancelled.
     let timeout: Duration

@@ -131,8 +131,9 @@ package final class APNsTransport: ContinuousTransport {
         do { try await work.threads.shutdownGracefully() } catch { return }
     }
 
-    /// A sum over all pools, but at most the setting `inFlightMax`. For each pool: how many streams the server allows
-    /// on the open connections, without the streams of pushes that were reported as still in flight; at least 1.
+    /// The number of streams that the server allows on the open connections: the sum over all pools, at least 1 for
+    /// each pool, and at most the setting `inFlightMax`. The streams of deferred pushes that are still in flight are
+    /// not counted, because the host no longer counts these pushes.
     package var inFlightMax: Int {
         state.withLock { state in
             let allowed = state.work?.pools.values.reduce(0) { $0 + $1.allowance.count } ?? 1

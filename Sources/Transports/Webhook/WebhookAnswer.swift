@@ -84,5 +84,5 @@ extension HTTPFailure {
 
 extension IPAddress {
     /// Why nothing is sent to this address.
-    fileprivate var refusal: String { "\(self) is in a private network; privateNetworks: allow permits it" }
+    fileprivate var refusal: String { "\(self) is in a private network; to allow this, set privateNetworks: allow" }
 }

@@ -9,8 +9,8 @@ import Time
 ///
 /// - A push is accepted if the server answers 2xx.
 /// - After the statuses 408, 425, 429 and 5xx, or without an answer, the push is deferred. The wait doubles with each
-///   attempt and is not shorter than the server's `Retry-After` of up to an hour. After the last attempt, the push
-///   fails. It also fails at once after every other status, including redirects.
+///   attempt. It is not shorter than the server's `Retry-After`; a `Retry-After` of more than an hour counts as an
+///   hour. After the last attempt, the push fails. It also fails at once after every other status, including redirects.
 /// - Unless the settings allow private networks, their addresses are refused, also those to which a host name resolves.
 /// - The pushes of one device are sent one after the other. A push that is not answered soon is deferred. If its
 ///   request is in flight, the result of the request is reported later. A push that waits for its next attempt does not

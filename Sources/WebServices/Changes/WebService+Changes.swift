@@ -30,7 +30,7 @@ extension WebService {
             return (zoneRequests, try json.optionalCount("resultsLimit", atMost: RecordStore.changesMax))
         }
         let database = session.databaseID
-        // "200 records/response": the limit applies to all zones together. So does the limit of bytes.
+        // Apple's limit is "200 records/response". So it applies to all zones together, as does the limit of bytes.
         var (left, bytesLeft) = (limit ?? RecordStore.changesMax, store.answerBytesMax)
         return .object { json in
             json.append("zones", zoneRequests) { json, zoneRequest in

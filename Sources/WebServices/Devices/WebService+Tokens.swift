@@ -79,7 +79,7 @@ extension WebService {
             let surplus = surplusDevices(among: others).map { surplus in
                 lineMaker.make { $0.unregister(device: surplus.name) }
             }
-            // If only one of the other lines fails, the user has one device more than allowed until the next
+            // If the registration succeeds but an unregistration fails, the user has a device too many until the next
             // registration.
             return try await write([registration] + surplus, except: [:])
         }
@@ -89,9 +89,9 @@ extension WebService {
     /// The devices to unregister when a new device is registered; none if the user may have one more device.
     ///
     /// CloudKit Web Services has no request to unregister a device, so a client cannot make room for a new device. If
-    /// the gateway refused the new device, it would never get notifications. A web page that names no client becomes a
-    /// new device of the courier whenever it is loaded, so the oldest devices of the courier go first. If the client of
-    /// such a device still polls, the courier answers 403, and the client creates a new token.
+    /// the gateway refused the new device, this device would never get notifications. A web page that names no client
+    /// becomes a new device of the courier whenever it is loaded, so the oldest devices of the courier go first. If the
+    /// client of such a device still polls, the courier answers 403, and the client creates a new token.
     private func surplusDevices(among devices: [StoredDevice]) -> ArraySlice<StoredDevice> {
         let count = devices.count - UserLimits.devicesMax + 1
         guard count > 0 else { return [] }

@@ -3,9 +3,9 @@ import Synchronization
 /// Lets a read pass when the store has every change that was acknowledged to any client before the read came.
 ///
 /// After the read came, the gateway asks ingest for the last sequence of the changes log. The read passes when the
-/// store has applied this sequence. So no client, of this gateway or another one, gets an answer that is older than an
-/// earlier answer. Reads that come while a question is in flight share the next question. A read that waits too long is
-/// refused.
+/// store has applied this sequence. So no answer shows an older state than an earlier answer, even if another gateway
+/// gave the earlier answer. Reads that come while a question is in flight share the next question. A read that waits
+/// too long is refused.
 final class ReadBarrier: Sendable {
     fileprivate struct Read {
         let deadline: ContinuousClock.Instant

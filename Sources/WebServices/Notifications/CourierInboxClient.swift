@@ -3,8 +3,8 @@ import FoundationNetworking
 
 /// Reads the inboxes of the courier over HTTP, and marks notifications as read.
 ///
-/// The inbox of a user contains the user's notifications without the cuts that APNs' 4,096 bytes make. Only a
-/// notification of more than 1 MiB keeps its cuts. Each courier token of the user opens the inbox.
+/// The inbox of a user contains the user's notifications as they were before they were cut to APNs' limit of 4,096
+/// bytes. Only a notification of more than 1 MiB stays cut. Each courier token of the user opens the inbox.
 struct CourierInboxClient: Sendable {
     enum Answer: Sendable {
         /// The body of an answer with the status 200.

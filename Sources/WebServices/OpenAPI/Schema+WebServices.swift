@@ -4,8 +4,8 @@ import Predicates
 
 /// The dictionaries of CloudKit Web Services.
 ///
-/// The schema of a request allows every value that the gateway accepts in a member that it reads. The schema of an
-/// answer requires only members that are always there.
+/// For each member that the gateway reads, the schema of a request allows every value that the gateway accepts. The
+/// schema of an answer requires only members that are always there.
 extension Schema {
     /// The schemas to which other schemas refer by name.
     static let named: [(name: String, schema: Schema)] = [

@@ -78,8 +78,8 @@ package struct StoreFolder: Sendable {
     }
 
     /// Copies the store and its assets to a new folder, with which another gateway of the pipeline can start. The
-    /// gateway may run meanwhile. The producer's secret is not copied, because each gateway is a producer of its own.
-    /// The file of keys and the secret for tickets are not copied either.
+    /// gateway whose store is copied may run meanwhile. The producer's secret is not copied, because each gateway is a
+    /// producer of its own. The file of keys and the secret for tickets are not copied either.
     package func copy(to folder: String) throws -> StoreSummary {
         let target = "\(folder)/\(Self.storeName)"
         for path in [target, "\(folder)/\(Self.assetsName)"] where FileManager.default.fileExists(atPath: path) {

@@ -102,8 +102,8 @@ private struct CreatorRule {
 }
 
 extension PendingWrites.Result {
-    /// Whether ingest refused the line of a forced operation because something else was at its address than the gateway
-    /// found.
+    /// Whether ingest refused the line of a forced operation because the operation's address no longer had what the
+    /// gateway found there.
     fileprivate func isRefused(because found: OperationText.Found?) -> Bool {
         guard case .refused(let refusal) = self, let found else { return false }
         return switch found {

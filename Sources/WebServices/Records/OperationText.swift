@@ -5,8 +5,8 @@ import RecordStore
 
 /// An operation in the form that ingest reads: with the record's name, type, change tag, zone ID, parent and
 /// fields. Other members that the client sends, such as `created` and `share`, are left out. Members of the zone ID
-/// that the model does not know are left out too: a request may have one zone ID for all its operations, and each
-/// operation gets a copy of it.
+/// that the model does not know are left out too. A request may have one zone ID for all its operations, and each
+/// operation gets a copy of it, so such members could make the lines very long.
 struct OperationText: Sendable {
     let type: OperationType
     /// The change tag as JSON; nil if the client gave none.
@@ -67,8 +67,9 @@ struct OperationText: Sendable {
     /// Appends the operation.
     ///
     /// - Parameter found: What the gateway found at the address. A forced operation is then appended as one that is not
-    ///   forced, so ingest refuses it if something else is at the address by then. If a record was found, its creation
-    ///   is added for subscriptions that compare it. Nil leaves the operation as the client wrote it.
+    ///   forced, so ingest refuses it if something else is at the address by then. If a record was found, its `created`
+    ///   (who created it, and when) is added to the operation, because the queries of subscriptions may compare it. Nil
+    ///   leaves the operation as the client wrote it.
     func append(to json: inout ByteBuffer, after found: Found?) {
         var (type, changeTag) = (type, changeTag)
         if isForced {

@@ -1,11 +1,11 @@
-/// A user whose lines wait for the door. The gateway's own lines count as one user more.
+/// A user whose lines wait for the door. The gateway itself, which also sends lines, counts as one more user.
 enum LineWriter: Hashable, Sendable {
     case user(String, container: String)
     case gateway
 }
 
-/// Lines that wait to be sent to the door. The users with lines take turns, one line at a turn, so that a user with many
-/// lines does not hold up the others. The lines of one user keep their order.
+/// Lines that wait to be sent to the door. The users with lines take turns, one line at a turn, so that a user with
+/// many lines does not hold up the others. The lines of one user keep their order.
 struct LineQueue {
     private struct Place {
         /// The lines of each request.

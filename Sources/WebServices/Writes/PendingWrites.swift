@@ -19,8 +19,8 @@ struct PendingLine: Sendable {
     }
 }
 
-/// The gateway's lines for the door that have not ended, and the requests that wait for them. Shared by the requests,
-/// the door's thread and the store's thread.
+/// The gateway's lines for the door that are neither stored nor refused yet, and the requests that wait for them.
+/// Shared by the requests, the door's thread and the store's thread.
 final class PendingWrites<StoredEvent: Sendable>: Sendable {
     typealias Ledger = WriteLedger<String, StoredEvent>
 
@@ -40,8 +40,8 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         let continuation: CheckedContinuation<[Result], Never>
     }
 
-    /// A line that has not ended. Its request may have been answered already. A line of ``send(_:)`` belongs to no
-    /// request; its `request` is 0.
+    /// A line that is neither stored nor refused yet. Its request may have been answered already. A line of
+    /// ``send(_:)`` belongs to no request; its `request` is 0.
     fileprivate struct OpenLine {
         let line: PendingLine
         let request: Int
@@ -67,8 +67,8 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
     private let wake: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - queueBytesMax: While at least this many bytes wait to be sent, or a quarter of them for one user, further
-    ///     requests are refused: all, or those of the user.
+    ///   - queueBytesMax: While at least this many bytes wait to be sent, all further requests are refused. While at
+    ///     least a quarter of this number waits for one user, further requests of this user are refused.
     ///   - wake: Called when ``takeLines(first:countMax:bytesMax:)`` has something to take.
     init(queueBytesMax: Int = 64 << 20, wake: @escaping @Sendable () -> Void) {
         (self.queueBytesMax, self.wake) = (queueBytesMax, wake)

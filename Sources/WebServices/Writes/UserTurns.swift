@@ -9,7 +9,7 @@ final class UserTurns: Sendable {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// The waiting requests of each user of whom a request runs.
+    /// The waiting requests of each user. A user has an entry while one of the user's requests runs.
     private let queues = Mutex<[AccountID: [Waiting]]>([:])
     private let lastNumber = Atomic(0)
 

@@ -41,7 +41,7 @@ struct Gate {
 
     static let publicScope = KeyScope(container: container, databases: [.public])
 
-    /// The web token of a signed-in user, made without an assertion.
+    /// The web token of a signed-in user, made directly and not in exchange for a sign-in assertion.
     func webToken(
         _ app: AccessKey, user: String = "_alice", keepsSignedIn: Bool = false, at now: Instant = Gate.now,
         _ change: (inout WebSession) -> Void = { _ in }

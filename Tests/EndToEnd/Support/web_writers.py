@@ -33,7 +33,7 @@ parser.add_argument("--seconds", type=float, default=20)
 parser.add_argument("--up", type=int, help="the process of `belfry up`, whose children are killed")
 parser.add_argument("--kill", default="", help="what is killed in turn: api, ingest, both")
 parser.add_argument("--every", type=float, default=3)
-parser.add_argument("--settle", type=float, default=60, help="how many seconds a gateway has to answer with status 200")
+parser.add_argument("--settle", type=float, default=60, help="how many seconds to wait for status 200 from a gateway")
 parser.add_argument("--seed", type=int, default=1)
 options = parser.parse_args()
 ports = [int(port) for port in options.ports.split(",")]

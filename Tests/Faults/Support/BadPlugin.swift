@@ -11,14 +11,14 @@ enum BadPlugin {
     ///   each death.
     /// - `garbage`: sends meaningless frames and lines before and in each answer. Ignores SIGTERM and SIGINT. Notes
     ///   the codes of the errors that it gets.
-    /// - `spoils`: appends a word to the match of the record n15.
+    /// - `spoils`: appends a word to each event of the batch that has the record n15.
     /// - `polite`: ignores `close`, ends at SIGTERM, and notes the signal.
     /// - `deaf`: ignores SIGTERM, SIGINT, `close` and the end of its standard input.
     static let program = """
         import json, os, signal, sys, zmq
 
         mode, notes = sys.argv[1], sys.argv[2]
-        print('{"what":"a program prints is no push"}', flush=True)
+        print('{"note":"printed by the program, so not a push"}', flush=True)
         link = zmq.Context.instance().socket(zmq.DEALER)
         link.setsockopt(zmq.LINGER, 1000)
         link.connect(os.environ["BELFRY_LINK"])

@@ -263,7 +263,7 @@ import Time
     }
 
     @Test(arguments: [([], "run the same command again"), ([Obsolescence.redriven], "select the others with filters")])
-    func `after a limited redrive, the advice is to run it again, or to use filters if it includes redriven letters`(
+    func `after a limited redrive, the advice is to run it again, or to use filters if redriven letters were asked for`(
         included: [Obsolescence], advice: String
     ) throws {
         let logs = try DeadLetterLogs()
@@ -286,8 +286,9 @@ import Time
         for device in ["anew", "back", "gone", "retired", "robbed", "same"] { logs.outcome("failed", push, device) }
         logs.add("pushes", DeadLetterLogs.unregister("gone"))
         for device in ["back", "retired"] { logs.add("outcomes", DeadLetterLogs.retired(device, push)) }
-        // Deliver had read the pushes log up to event 7 when it retired `back`, and up to event 8 when it retired
-        // `retired`. Of these two devices, only `back` registers again.
+        // The two devices were retired by events 7 and 8 of the outcomes log. `write` gives event N the cursor N, so
+        // deliver had then read event 7 or 8 of the pushes log. The registrations below begin at event 10 of that log.
+        // So they are newer than the retirements. Of the two devices, only `back` registers again.
         while logs.events["pushes"]?.count ?? 0 < 9 { logs.push(to: "_carol") }
         logs.register("back", token: "2")
         logs.register("thief", token: "3")

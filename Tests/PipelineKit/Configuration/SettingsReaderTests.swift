@@ -47,7 +47,7 @@ import Testing
                 "99999999999999999999s is too large for a duration", "must be between 5ms and 1h, is 1d",
                 "must be between 5ms and 1h, is 0s", "expected a duration, found nothing",
             ]))
-    func `a text that is no duration in the allowed range is refused`(_ text: String, _ expected: String) throws {
+    func `a text that is not a duration, or is out of range, is refused`(_ text: String, _ expected: String) throws {
         let found = try complaint(text) { reader throws(SettingsError) in
             try reader.duration("key", default: .zero, in: .milliseconds(5) ... .seconds(3600))
         }
@@ -75,7 +75,7 @@ import Testing
                 "9223372036854775808 is too large for a size", "9999999999 GiB is too large for a size",
                 "must be between 1 and 4 KiB, is 5 KiB",
             ]))
-    func `a text that is no size in the allowed range is refused`(_ text: String, _ expected: String) throws {
+    func `a text that is not a size, or is out of range, is refused`(_ text: String, _ expected: String) throws {
         let found = try complaint(text) { reader throws(SettingsError) in
             try reader.bytes("key", default: 1, in: 1...4096)
         }

@@ -24,7 +24,8 @@ struct Conservation {
         var reason: String?
         /// When the device was registered, in events about its retirement.
         var registered: String?
-        /// The `apns-id` of a push, or the `webhook-id` of a notice. Empty if the event has neither.
+        /// The `apns-id` of a push, or the `webhook-id` of a notice, which tells a webhook that a device was retired.
+        /// Empty if the event has neither.
         var requestID: String
 
         /// Whether the push, or its retry, was withdrawn before a transport got it.
@@ -214,9 +215,9 @@ struct Conservation {
                 problems.append("conservation: \(id) was sent under another ID than the log has")
             }
         }
-        // Three kinds of outcomes are not compared. A push whose last answer was lost with its process may end without
-        // an answer if a newer push replaced it. The host itself answers a status query for a push that no open
-        // transport has. And no transport answers for a push that was withdrawn.
+        // Three kinds of outcomes are not compared. If deliver is killed before it records a transport's last answer,
+        // and a newer push then replaces the push, the outcome has no answer. The host itself answers a status query
+        // for a push that no open transport has. And no transport answers for a push that was withdrawn.
         for (id, event) in recorded
         where event.answer != nil && event.reason != Self.lostAnswer && !event.isWithdrawn {
             let answer = given[id]

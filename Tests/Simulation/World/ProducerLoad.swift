@@ -39,7 +39,7 @@ struct ProducerLoad {
         let id = "s\(random.below(3))"
         let key = #""user":"\#(user(number))","subscriptionID":"\#(id)""#
         // If a save moves a subscription to another database, ingest first writes a `subscription.delete`
-        // for the old one.
+        // for the old database.
         if let left = databases.updateValue(database, forKey: key), left != database {
             expectedEvents.append(ProducerLoad.line("subscription.delete", #""database":"\#(left)",\#(key)"#))
         }

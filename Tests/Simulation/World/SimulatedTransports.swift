@@ -163,8 +163,9 @@ final class SimulatedTransports: Sendable {
         if let earlier = state.sent[delivery.id] {
             faults.note(.pushRepeated)
             if earlier != id { state.problems.append("\(delivery.id) was sent as \(earlier) and then as \(id)") }
-            // A push whose final answer came without a query does not count. It has taken no room since its first
-            // answer. So if a crash loses its final answer, it is sent again in addition to the pushes that had room.
+            // The check allows a crash to repeat as many pushes as can take room at one time. A push whose final answer
+            // came without a query has taken no room since its first answer. So if a crash loses its final answer, its
+            // repeat is not counted.
             if answeredWithoutQuery == nil { checkRepeat(of: delivery.id, instance, &state) }
         }
         state.sent[delivery.id] = id

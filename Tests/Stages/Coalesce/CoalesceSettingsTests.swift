@@ -40,7 +40,7 @@ import Time
         ("pendingPerUser: 0", "pipeline.yaml:1:17: pendingPerUser: must be between 1 and 1000000000, is 0"),
         ("pendingPerUsr: 5", #"pipeline.yaml:1:1: pendingPerUsr: unknown key; did you mean "pendingPerUser"?"#),
     ])
-    func `that are invalid are rejected with position and key, and a misspelled word with the nearest known word`(
+    func `that are invalid are rejected with position and key, and the error suggests a word for a misspelled one`(
         _ text: String, _ error: String
     ) throws {
         let found = try refusal(text) ?? "accepted"

@@ -109,7 +109,8 @@ import Time
         try harness.feed(register("mac"), register("pad"), push())
         for delivery in harness.takeDeliveries() { harness.answer(deferred(delivery, until: 10)) }
         #expect(
-            harness.outcomes.last?.contains(#""reason":"1 pushes wait already: see pendingMax","said":"Shutdown""#)
+            harness.outcomes.last?.contains(
+                #""reason":"1 pushes wait already, the limit in pendingMax","said":"Shutdown""#)
                 == true)
         #expect(try harness.takeSummary() == ["deferred 3 mac", "failed 3 pad"])
     }
@@ -171,7 +172,7 @@ import Time
         #expect(harness.takeDeliveries().map(\.id.push) == [5])
     }
 
-    @Test func `an answer without a time retires even a device that registered at the same moment`() throws {
+    @Test func `an answer without a time retires even a device that registered when the answer came`() throws {
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())
@@ -259,7 +260,7 @@ import Time
         try harness.feed(push())
         answerAll(&harness, .unknownAddress)
         harness.advance(to: 2)
-        #expect(harness.outcomes.last?.contains("is it the wrong environment or topic?") == true)
+        #expect(harness.outcomes.last?.contains("is the environment or the topic wrong?") == true)
         #expect(try harness.takeSummary().last == "app.stopped")
         try harness.feed(push())
         #expect(harness.takeDeliveries().isEmpty)
@@ -283,7 +284,8 @@ import Time
         let app = "apns: iCloud.Notes development com.example.Notes"
         #expect(harness.operatorMessages.count == 1)
         #expect(
-            harness.operatorMessages.first?.hasPrefix("\(app): Belfry stops sending: 20 devices are unknown there")
+            harness.operatorMessages.first?.hasPrefix(
+                "\(app): Belfry stops sending: the push service does not know 20 devices")
                 == true)
         let found = harness.stage.findings(of: "out")
         let what = "out: apns rejects every push of iCloud.Notes development com.example.Notes: "

@@ -47,7 +47,10 @@ import Testing
         #expect(deliveries.map(\.id.device) == ["pad"] && deliveries[0].text.contains(#""token":"ab""#))
     }
 
-    @Test func `any token is accepted without token rules, or with tokens: any as in earlier versions`() throws {
+    @Test
+    func `any token is accepted if its transport has no rule, or under 'tokens: any', the default in earlier versions`()
+        throws
+    {
         var harness = try harness()
         try harness.feed(
             register("mac", transport: "hook", token: "NONE"), register("pad", transport: "lost", token: "NONE"))

@@ -58,7 +58,7 @@ struct ExplainTests {
         #expect(failed.map(\.code) == [.clauseFalse, .clauseTrue, .conditionFalse])
     }
 
-    @Test func `the explanation has the values that follow from who saved the record, and when`() throws {
+    @Test func `the explanation has the creator and the modification date even if the record lacks them`() throws {
         let query = Line.query(#""predicate":"creatorUserRecordID == '_b' AND modificationDate > 5""#)
         let parts = try #require(try feed(Line.save(query)).explain(Line.change()).first).parts.suffix(2)
         #expect(

@@ -182,7 +182,7 @@ struct WatchingTests {
                     + #""fieldValue":{"value":"_y"}}]"#, [true, true, false]
             ),
         ])
-    func `an event tells who modified or created a record that does not say it, and when`(
+    func `if a record does not say by whom and when it was saved, the event's origin and time count`(
         _ query: String, _ isWatched: [Bool]
     ) throws {
         for (change, isWatched) in zip(["create", "update", "delete"], isWatched) {

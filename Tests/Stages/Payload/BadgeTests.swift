@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test
-    func `of a topic is the only difference between the topic's and the common payload if both keep the same parts`()
+    func `of a topic is the only difference between the topic's and the common payload if both omit the same parts`()
         throws
     {
         let body = String(repeating: "b", count: 3_000)

@@ -33,7 +33,7 @@ struct PayloadSnapshotTests {
         return notification(user, in: container, draw.one(of: ["development", "production"]))
     }
 
-    @Test func `a topic's badge is restored if it and the common badge have reached the maximum`() throws {
+    @Test func `a topic's badge is restored even if it and the common badge have both reached the maximum`() throws {
         var run = Run(try Self.fresh())
         let most = 2_147_483_647
         for arrival in [

@@ -127,8 +127,8 @@ final class APNsRig: Sendable {
         return answer
     }
 
-    /// Sends a push, which opens the connection, and then gives the server a script. After this call, a short window is
-    /// long enough to write a request.
+    /// Sends a push, which opens the connection, and then gives the server a script. Because the connection is open
+    /// after this call, a call of `deliver` writes its request even if it waits only briefly for the answer.
     func connect(thenBehave script: String) async throws {
         #expect(await deliverUntilFinal(apnsPush(9)).outcome == .accepted)
         try await apns.control(#"{"script":[\#(script)]}"#)

@@ -77,8 +77,8 @@ struct PoolHistory {
             case .dialed, .connected, .goneAway, .closeRequested, .settings, .ended, .changed: break
             }
         }
-        // A late push waits to be sent again after its stream has ended. A retired pool drops such pushes. The pool
-        // answers such a push only if the stage passes the push again.
+        // A late push whose stream has ended waits to be sent again. A retired pool drops these waiting pushes without
+        // an answer. If the stage passes one of them again, the pool answers then.
         return (isRetired ? open.filter { !$0.value.isLate || $0.value.over != nil } : open, mistakes)
     }
 

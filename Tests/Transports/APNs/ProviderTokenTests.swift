@@ -52,7 +52,7 @@ import Time
         #expect(keeper.token != token)
     }
 
-    @Test func `if APNs counts too many tokens, the token is kept for twenty minutes, but never becomes an hour old`()
+    @Test func `if APNs counts too many tokens, the token is kept for twenty more minutes, unless it gets an hour old`()
         throws
     {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })

@@ -255,7 +255,7 @@ struct ToyPool {
         if let orderKey = sent.orderKey?.first, let began = open[push]?.began,
             open.values.contains(where: { $0.orderKey == orderKey && $0.began < began })
         {
-            mistakes.append("\(push) overtakes an earlier push with its order key")
+            mistakes.append("\(push) overtakes an earlier push that has the same order key")
         }
         if let expiration = sent.expiration, expiration <= moment.wall {
             mistakes.append("\(push) is too old to be sent")

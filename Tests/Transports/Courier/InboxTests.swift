@@ -207,7 +207,9 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `the limits of page entries, marks, bodies and targets allow their maximum and no more`() async throws {
+    @Test func `entries in a page, IDs in one request to mark as read, bodies and request targets have exact limits`()
+        async throws
+    {
         let rig = try await CourierRig("keepPerUser: 1000")
         try rig.register(mac)
         for part in 0..<2 {

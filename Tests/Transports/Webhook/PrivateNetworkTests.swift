@@ -75,7 +75,7 @@ import Testing
         #expect(
             result.answer(to: id, timeout: .seconds(1))
                 == TransportAnswer(
-                    id, .failed, reason: "10.0.0.7 is in a private network; privateNetworks: allow permits it",
+                    id, .failed, reason: "10.0.0.7 is in a private network; to allow this, set privateNetworks: allow",
                     attempts: 0))
     }
 

@@ -28,8 +28,8 @@ struct Rig {
             settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await answerWait.wait() })
     }
 
-    /// Defers all pushes that wait for an answer. A later push does not wait: it is deferred at once, unless it has its
-    /// answer already.
+    /// Defers all pushes that wait for an answer. A push that is passed after this call does not wait: it is deferred
+    /// at once, unless it was passed before and its answer has come since.
     func endAnswerWaits() { answerWait.end() }
 
     /// Passes a push to the transport again and again, until the answer is not a deferral or the task is cancelled.

@@ -156,7 +156,7 @@ import Time
     }
 }
 
-/// A server that holds one request until ``release()``. After ``begin(_:)``, no push waits for its answer.
+/// A server that holds one request until ``release()``. After ``begin(_:)``, a delivery does not wait for answers.
 private final class SlowServer: Sendable {
     let rig: Rig
     private let server: TestServer

@@ -100,7 +100,7 @@ extension MatchWorkload {
         }
     }
 
-    /// Chooses from two to `drawsMax` random values of a field. Returns them sorted, each only once, so there
+    /// Chooses between two and `drawsMax` random values of a field. Returns them sorted, each only once, so there
     /// may be fewer.
     func severalValues(_ field: WorkloadField, drawsMax: Int, _ random: inout WorkloadRandom) -> [WorkloadValue] {
         distinctValues(field, draws: 2 + random.below(drawsMax - 1), &random)

@@ -45,8 +45,9 @@ extension ConsumerLoop {
         let time = plan.clock == .wall ? max(now, logNow) : now
         guard try wakeStageAndCommit(through: time) else { return }
         clock?.advance(to: time, into: &out)
-        // A wake may have just handed out a push again. The commit puts the push into its transport's queue. If a late
-        // answer ends the push, the dispatcher's `takeAnswers()` removes the push from there.
+        // A wake may have just handed out a push again, and a late answer that ends this push may be waiting.
+        // `transports.takeAnswers()` below removes such a push, but only from its transport's queue. So the commit puts
+        // the push into this queue first.
         guard try out.deliveries.isEmpty || commit() else { return }
         state.requireRecord()
         var answers = transports.takeAnswers()

@@ -4,9 +4,10 @@ import Time
 
 /// The events that a stage is processing, in a small file beside its log.
 ///
-/// Before the stage gets events, their sequences are written to the file as a note; afterwards the note is cleared. If
-/// a host finds a note when it starts, the previous process ended while it worked on the events in the note. A note
-/// survives the end of a process. A crash of the machine may lose the note, because it is never forced to the disk.
+/// Before the stage gets events, their sequences are written to the file as a note. When the stage has handled the
+/// events, the note is cleared. If a host finds a note when it starts, the previous process ended while it worked on
+/// the events in the note. A note survives the end of a process. A crash of the machine may lose the note, because it
+/// is never forced to the disk.
 ///
 /// Usually there is one note for each upstream batch. After a crash each event of the batch gets a note of its own, so
 /// that the next crash shows which event it was.
@@ -187,8 +188,8 @@ extension Cursor {
     private static let aside = "/aside"
 
     /// The upstream event that the batch sets aside, because the stage crashed on it; nil for any other batch. A replay
-    /// does not feed the stage this event. Such a batch holds no event. Its cursor moves past that event, and past the
-    /// earlier events that had no output and that no batch has covered yet.
+    /// does not feed the stage this event. The batch itself holds no event. Its cursor moves past the event that it sets
+    /// aside, and past the earlier events that had no output and that no batch has covered yet.
     package var setAside: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.aside) }?.value }
 
     mutating func setAside(_ sequence: UInt64, of upstream: String) { positions[upstream + Self.aside] = sequence }

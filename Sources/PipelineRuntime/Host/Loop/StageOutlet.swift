@@ -25,8 +25,9 @@ final class StageOutlet {
         case noRoom
     }
 
-    /// As soon as the outputs reach this size, they are appended, even in the middle of the input. The event that
-    /// reaches this size may exceed it, because the log's own limit for a batch is larger.
+    /// As soon as the outputs reach this size, they are appended, even in the middle of an upstream batch or of a
+    /// producer's frame. The outputs of the last input event may make the batch larger than this size, because the
+    /// log's own limit for a batch is larger.
     static let batchBytesFull = 8 << 20
 
     /// Opens the log before it binds the socket. Binding an `ipc` endpoint would take the endpoint from another process
@@ -148,9 +149,9 @@ final class StageOutlet {
         try log.checkSegmentExists()
     }
 
-    /// A function that makes the log and the dead letters so far durable. It must be called before a snapshot that
-    /// includes them is written, so that the snapshot is never ahead of the log. It can be called on any thread. With
-    /// the sync policy `never` the function does nothing.
+    /// A function that forces to the disk all events that were appended to the log and to the dead letters before the
+    /// call. It must be called before a snapshot of the state after these events is written, so that the snapshot is
+    /// never ahead of the log. It can be called on any thread. With the sync policy `never` it does nothing.
     var flushing: @Sendable () throws -> Void {
         guard sync != .never else { return {} }
         return { [deadLetters = deadLetters.flushing, log = log.flushing] in

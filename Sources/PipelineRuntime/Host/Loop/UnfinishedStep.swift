@@ -56,11 +56,11 @@ extension Cursor {
 
     private static let out = "/out"
 
-    /// Which pushes had no answer when the batch was written:
+    /// A sequence of the upstream log. The stage's own log holds outcomes or attempts for all pushes of the events
+    /// before this sequence. The sequence is:
     ///
-    /// - If pushes waited for their first answer: the first upstream event with such a push. For all pushes of earlier
-    ///   events the log holds outcomes or attempts.
-    /// - Otherwise, if the batch handed out retries: the event after the cursor.
+    /// - If pushes waited for their first answer when the batch was written: the first event with such a push.
+    /// - Otherwise, if the batch handed out retries: the sequence after the cursor.
     /// - Otherwise nil, even if retries that earlier batches handed out had no answer.
     package var firstUnanswered: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
 

@@ -17,7 +17,7 @@ final class PluginProcess: Sendable {
     private struct State {
         var isStopped = false
         var hasOpened = false
-        /// How the last program ended, until the next one opens its link.
+        /// How the last run of the program ended, until the next run opens its link.
         var end: ChildProcess.Exit?
         var child: ChildProcess?
         /// Whether the event that the program crashed on was set aside since the program's last end.
@@ -45,7 +45,7 @@ final class PluginProcess: Sendable {
         }
     }
 
-    /// After this many programs in a row that end without opening the link, no further program is started.
+    /// After this many runs in a row that end without opening the link, the program is not started again.
     private static let failuresMax = 5
 
     /// Notes that the program has opened its link.

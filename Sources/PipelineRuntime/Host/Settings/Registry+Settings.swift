@@ -5,8 +5,10 @@ extension PipelineStage {
     /// The keys that are left out of the record of a stage's own settings.
     fileprivate static let sharedKeys = commonKeys.union(["door"])
 
-    /// The stage's own settings as they are in the pipeline file. A missing setting means the default that it had
-    /// before any default changed. To record settings, use ``Registry/recordAsWritten(of:)``, which hides secrets.
+    /// The stage's own settings as they are in the pipeline file, without defaults for missing settings. Code that
+    /// expects recorded settings can read this text too. Such code gives a missing setting its oldest default, from
+    /// before any default changed. The text may contain secrets, so it must not be written to a file:
+    /// ``Registry/record(of:)`` and ``Registry/recordAsWritten(of:)`` leave the secrets out.
     package var settingsAsWritten: String { settings.record(without: PipelineStage.sharedKeys) }
 }
 

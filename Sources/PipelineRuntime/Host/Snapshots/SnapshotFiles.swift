@@ -11,8 +11,9 @@ struct SnapshotMoment: Hashable, Sendable {
     var sequence: UInt64
     var now: Instant
 
-    /// Where a rebuild begins to read the stage's own log: at the event ``sequence``, not after this event, because
-    /// batches without events may follow the event in its segment. These batches record wakes.
+    /// Where a rebuild begins to read the stage's own log: at the event ``sequence``. A reader that begins at the next
+    /// event may begin in the next segment. It would then miss the batches between the two events. These batches have
+    /// no events; they record wakes.
     var firstRead: UInt64 { max(sequence, 1) }
 }
 

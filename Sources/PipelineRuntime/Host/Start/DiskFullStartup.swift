@@ -4,8 +4,8 @@ import ZeroMQ
 /// Tries to start a host until the disk has room for the log's folder and the small files in it.
 ///
 /// So on a full disk a stage waits at its start just as it does later: it reports the full disk once on standard error,
-/// and in `health`. After the first successful start, the appends themselves wait for room, and any error ends the
-/// host.
+/// and in `health`. Once the host runs, its appends wait for room themselves. An error that still reaches this object
+/// then ends the host, even if it is a lack of room.
 final class DiskFullStartup: Sendable {
     private let plan: HostPlan
     private let control: HostControl

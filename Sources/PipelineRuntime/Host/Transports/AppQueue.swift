@@ -1,7 +1,7 @@
 import PipelineKit
 
-/// The pushes of one app that wait for room at one transport, in order. A transport that gets one batch after another
-/// has a single such queue, for the pushes of all apps.
+/// The pushes that wait for room at one transport, in order. A ``ContinuousTransport`` has a queue for each app. Any
+/// other transport gets its next batch only when the batch before has ended, and has one queue for all apps.
 ///
 /// One device may use only a part of the room. Its further pushes are parked, in order, and pushes for other devices
 /// overtake them.

@@ -35,7 +35,7 @@ final class InFlightJournalFiles {
 
     func read(_ path: String) -> InFlightJournalRecord.Reading? {
         do throws(AtomicTextFileError) {
-            // An empty file was never written.
+            // If the file is empty, no record was ever written to it.
             guard let bytes = try AtomicTextFile.readBytes(path), !bytes.isEmpty else { return nil }
             return InFlightJournalRecord.read([UInt64](words: bytes), for: log)
         } catch { return .foreign }

@@ -26,7 +26,7 @@ final class StageTransports: Sendable {
             (folder, inputLog, sync) = (plan.logDirectory, plan.inputLog, plan.sync)
         }
 
-        /// Whether more than the transport's own settings differ, so that it must be opened again.
+        /// Whether anything but the transport's own settings differs. The transport must then be opened again.
         func mustReopen(comparedTo other: Configuration) -> Bool {
             var one = self
             one.settings = other.settings

@@ -55,9 +55,9 @@ struct RecordTable {
 
 /// A hash table with open addressing, whose entries are in the order of their fingerprints.
 ///
-/// An entry is at its home, the slot whose index is proportional to the fingerprint, or after its home without a gap.
-/// So a search ends at the first larger fingerprint, and the order of the entries does not depend on the order of the
-/// changes.
+/// The home of an entry is the slot whose index is proportional to the fingerprint. The entry is there or in a later
+/// slot, with no empty slot in between. So a search ends at the first larger fingerprint, and the order of the entries
+/// does not depend on the order of the changes.
 struct RecordTablePart {
     private var slots: ContiguousArray<RecordEntry> = []
     /// The number of homes. A few more slots follow for the entries that come after the last home.

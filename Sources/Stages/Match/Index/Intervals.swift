@@ -1,7 +1,7 @@
 import CVector
 import JSON
 
-/// The entries of one list that require the number of one column to be in an interval.
+/// The entries of one list that require a record's number in one column to be in an interval.
 ///
 /// The entries are in blocks, which are sorted by the starts of the intervals. Each block stores an upper bound of the
 /// ends of its intervals, so a search skips blocks whose intervals all end too early. Intervals without a start are

@@ -144,7 +144,7 @@ extension RecordColumns.View {
 // MARK: - Loading
 
 extension RecordColumns {
-    /// Loads the fields of the changed record that subscriptions to its type compare.
+    /// Loads only those fields of the changed record that are compared by a subscription to this record type.
     mutating func load(
         _ change: borrowing Change, _ type: Columns, _ names: SymbolTable.View, _ values: ValueTable.View
     ) {

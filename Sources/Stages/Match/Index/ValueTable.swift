@@ -11,7 +11,7 @@ final class ValueTable {
     }
 
     static let unknown: UInt32 = 0
-    /// The number that an empty list has instead of the numbers of elements.
+    /// The number that stands for an empty list. Any other list is represented by the numbers of its elements.
     static let emptyList: UInt32 = 1
 
     @exclusivity(unchecked) private var numbers = HashedNumbers()

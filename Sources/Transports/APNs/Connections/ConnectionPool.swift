@@ -14,7 +14,7 @@ final class ConnectionPool {
     private var fields: SharedFields
     private(set) var state: PoolState
     private(set) var connections: [Int: APNsConnection] = [:]
-    /// The timer that ends the wait for the answers to each batch.
+    /// For each batch, the timer that ends the wait for its answers.
     private var waits: [Int: Scheduled<Void>] = [:]
     private var ticks: RepeatedTask?
     private var isActing = false
@@ -52,8 +52,8 @@ final class ConnectionPool {
         tell { $0.add(pushes, answered, windowLength: surroundings.windowLength(), at: $1) }
     }
 
-    /// Answers pushes of a retired pool that the stage passes again. If a push has left the pool in the meantime, the
-    /// pool defers the push. The next time that the stage passes the push, another pool sends it.
+    /// Answers pushes of this retired pool when the stage passes them again. A push that has already left the pool is
+    /// deferred. The next time that the stage passes this push, another pool sends it.
     func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         tell { $0.join(ids, answered, windowLength: surroundings.windowLength(), at: $1) }
     }

@@ -32,8 +32,9 @@ struct PoolConnection {
     var hasWorked = false
     /// How many answers in a row were ``Treatment/Connection/suspect``.
     var suspectAnswersInARow = 0
-    /// Whether the connection was replaced because a push came back from its server once too often
-    /// (``PoolState/returnsMax``). The push may have come back over other connections before.
+    /// Whether the connection was replaced because a push on it had to be sent again too often:
+    /// ``PoolState/returnsMax`` times (``PoolState/Request/returned``). The earlier times may have been on other
+    /// connections.
     var isGivenUp = false
     var health: ConnectionHealth
     /// Why the connection ends, if the socket gives no reason.

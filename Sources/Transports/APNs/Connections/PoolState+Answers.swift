@@ -142,11 +142,13 @@ extension PoolState {
         if !options.failsFast { waitAfter(connection, "waits for another connection after \(cause.text)") }
     }
 
-    /// Whether another connection was already tried for the same cause, but the push still got this answer.
+    /// Whether a newer connection was already tried for this cause, but the push still got this answer.
     ///
-    /// If a connection was replaced for this cause, true if both of these hold: the connection `id` was opened after
-    /// the replacement; and the push was already sent again (``Request/wasRetriedOnce``), or came to the pool before
-    /// the replacement. If no connection was replaced for this cause, only ``Request/wasRetriedOnce`` counts.
+    /// If no connection was replaced for this cause, only ``Request/wasRetriedOnce`` counts. Otherwise both of these
+    /// must hold:
+    ///
+    /// - The connection `id` was opened after the time in ``replacedAt``.
+    /// - The push was already sent again (``Request/wasRetriedOnce``), or came to the pool before this time.
     private func wasReplaced(for cause: ReplacementCause, before id: Int, _ request: Request) -> Bool {
         guard let replacedAt = replacedAt[cause] else { return request.wasRetriedOnce }
         return connections.contains { $0.id == id && $0.begun >= replacedAt }

@@ -111,8 +111,8 @@ struct PoolState {
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
     /// How many failures in a row had a reason that blames the app: `Forbidden`, or an unknown reason. By topic.
     var appFailuresInARow: [String: Int] = [:]
-    /// For each cause, the time at which a connection was last replaced for it. The replacement of a connection that
-    /// was opened before this time does not change it.
+    /// For each cause, the time at which a connection was replaced for it. Another replacement for the same cause
+    /// updates the time, unless it replaces a connection that was opened before the time.
     var replacedAt: [ReplacementCause: NIODeadline] = [:]
     var isClosed = false
     /// Whether no app uses the pool any more. The pool then sends nothing, but pushes in flight still get their

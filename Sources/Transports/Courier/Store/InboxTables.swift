@@ -66,7 +66,7 @@ struct InboxTables {
             [push, device, apnsID, payload])
     }
 
-    /// The pushes that polls of the device get next.
+    /// The next pushes that the device gets when it polls.
     func next(for device: Int64, limit: Int, at now: Instant) throws -> [(apnsID: String, payload: Data)] {
         try rows(
             """
@@ -149,12 +149,13 @@ struct InboxTables {
     }
 }
 
-/// The names in the table `positions`: which log of pushes the tables are built from, and up to which event and mark.
+/// The names in the table `positions`: which log of pushes the tables are built from, up to which event of this log,
+/// and up to which entry of the log of marks (``MarksLog``).
 enum Position: String {
     /// The identity of the log that pushes come from.
     case log
     /// The event of the log of pushes up to which the device changes were applied.
     case devices
-    /// The last mark that was applied to the tables.
+    /// The last entry of the log of marks that was applied to the tables.
     case marks
 }

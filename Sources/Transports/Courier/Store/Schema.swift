@@ -15,9 +15,9 @@ enum Schema {
     }
 
     /// - `notifications`: one row for each push of an account. `body` is the payload that the inbox shows:
-    ///   ``CourierPush/unprunedPayload``, or ``CourierPush/payload`` if the former is nil. `mark` is the number of the
-    ///   last mark that changed the row. `expires` is the microsecond from which polls do not get the notification;
-    ///   null if the notification does not expire.
+    ///   ``CourierPush/unprunedPayload``, or ``CourierPush/payload`` if the former is nil. `mark` is the number, in the
+    ///   log of marks (``MarksLog``), of the newest mark that changed the row; null if no mark did. `expires` is the
+    ///   microsecond from which polls do not get the notification; null if the notification does not expire.
     /// - `deliveries`: one row for each push and device. `payload` is null if it equals the notification's body. A row
     ///   that a poll took stays as long as the notification, so that a repeat is recognised.
     /// - `accounts.held`: the number of the account's rows in `notifications`.

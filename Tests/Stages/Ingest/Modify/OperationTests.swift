@@ -49,7 +49,7 @@ struct OperationTests {
         #expect(refusal == nil || door.log == before)
     }
 
-    @Test func `an event has the record without its tag, and the command's request`() throws {
+    @Test func `an event has the command's request, and the record without its tag`() throws {
         var door = try Door()
         try door.send(Example.save())
         let also = #","origin":{ "user":"_alice", "device":"mac" },"request":"k7:12","time":"2026-01-31T12:00:00Z""#
