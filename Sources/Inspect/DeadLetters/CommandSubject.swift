@@ -1,3 +1,4 @@
+import CloudKitModel
 import Events
 import JSON
 import Time
@@ -16,10 +17,11 @@ struct CommandSubject: Hashable, Sendable {
         switch type {
         case "record.save", "record.delete":
             guard let record = json[.record] else { return nil }
+            let owner = json[.owner]?.exact
             let zone = record[.zoneID]?[.zoneName]?.exact ?? "_defaultZone"
+            let zoneOwner = CommandSubject.owner(ofZone: record[.zoneID], in: owner)
             kind = "record"
-            names =
-                place + [json[.database]?.exact, json[.owner]?.exact, zone, record[.recordName]?.exact]
+            names = place + [json[.database]?.exact, owner, zone, zoneOwner, record[.recordName]?.exact]
         case "subscription.save", "subscription.delete":
             kind = "subscription"
             let id = (json[.subscription]?[.subscriptionID] ?? json[.subscriptionID])?.exact
@@ -29,6 +31,14 @@ struct CommandSubject: Hashable, Sendable {
         case "badge.set": (kind, names) = ("badge", place + [json[.user]?.exact, json[.topic]?.exact])
         default: return nil
         }
+    }
+
+    /// The owner of a zone of a shared database; nil if the owner of the database owns the zone.
+    private static func owner(ofZone zoneID: JSONValue?, in databaseOwner: ExactText?) -> ExactText? {
+        guard let owner = zoneID?[.ownerRecordName] ?? zoneID?["ownerName"], owner.exact != databaseOwner,
+            !owner.equals(ZoneID.currentUser), !owner.equals(ZoneID.defaultOwner)
+        else { return nil }
+        return owner.exact
     }
 
     /// Equal for commands with the same content, even if their members are in another order.
