@@ -8,7 +8,10 @@ import PipelineKit
 struct AppQueue {
     private var waiting = PushBuffer()
     private var parked: [UInt64: PushBuffer] = [:]
-    private var parkedDevices: [UInt64] = []
+    /// The devices with parked pushes, each once, and devices that had some until a moment ago.
+    private(set) var parkedDevices: [UInt64] = []
+    /// The elements of ``parkedDevices``.
+    private var listedDevices: Set<UInt64> = []
     /// Devices that have parked pushes, and for which a push in flight has ended since the pushes were parked.
     private var ready: [UInt64] = []
     private var loads: [UInt64: Load] = [:]
@@ -70,7 +73,7 @@ struct AppQueue {
             guard device != 0, parked[device] != nil || (loads[device]?.count ?? 0) >= share else {
                 return begin(push, now)
             }
-            if parked[device] == nil { parkedDevices.append(device) }
+            if listedDevices.insert(device).inserted { parkedDevices.append(device) }
             parked[device, default: PushBuffer()].append(push)
         }
         return nil
@@ -78,7 +81,11 @@ struct AppQueue {
 
     /// If no device below its share has a waiting push, a device that answers quickly may use more of the room.
     private mutating func nextBeyondShare(_ most: Int, _ now: ContinuousClock.Instant) -> Delivery? {
-        parkedDevices.removeAll { parked[$0] == nil }
+        parkedDevices.removeAll { device in
+            guard parked[device] == nil else { return false }
+            listedDevices.remove(device)
+            return true
+        }
         for device in parkedDevices {
             guard let load = loads[device], load.count < most, now - load.progress < Self.slow else { continue }
             if let push = popParked(device) { return begin(push, now) }
