@@ -119,7 +119,8 @@ def send(door: Door, lines: list[bytes]) -> int:
                 report(f"line {each['line']}: {place}{each['reason']} ({each['code']})")
             done, refused = frame["through"], refused + frame["refused"]
         if done < len(lines) and sent != done:
-            # If the door sends this `after` again, the lines are not sent again, except after a silence or a gap.
+            # Even if the door repeats a frame, the lines after `done` are sent only once. After a silence or a gap,
+            # they are sent again.
             sent = done
             door.send_frame({"type": "produce", "first": done + 1}, message(lines[done : done + LINES_PER_MESSAGE]))
     return refused

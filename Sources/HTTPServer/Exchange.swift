@@ -211,9 +211,9 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         updatePhase()
     }
 
-    /// While the handler drops the rest of a refused request, a close has no effect. At all other times, a close of the
-    /// input happens at once. Any other close waits until the answers that have ended are written to the socket, and
-    /// then closes the whole channel.
+    /// While the handler drops the rest of a request, a close has no effect. At all other times, a close of the input
+    /// happens at once. Any other close waits until the answers that have ended are written to the socket, and then
+    /// closes the whole channel.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard !isDraining else { return promise?.succeed() ?? () }
         guard mode != .input, unflushedAnswers > 0 else {

@@ -88,9 +88,9 @@ package struct WebServerLimits: Sendable {
     /// length.
     package var heldAnswerBytesMax = 256 << 20
     /// Whether one client may have at most a quarter of ``heldBodyBytesMax``, ``heldAnswerBytesMax`` and
-    /// ``connectionsMax``. A client that holds no answer may still get one of any length. See ``ClientNetwork``. Behind
-    /// a proxy (``WebServerOptions/forwardedClient``), connections have no such limit, and neither have requests to
-    /// which the proxy has not added an address.
+    /// ``connectionsMax``. An answer may exceed the quarter if the server holds no other answer for the client. See
+    /// ``ClientNetwork``. Behind a proxy (``WebServerOptions/forwardedClient``), connections have no such limit, and
+    /// neither have requests to which the proxy has not added an address.
     package var limitsEachClient = true
     /// The time in which a whole request must arrive. It starts with the HTTP/1 connection or the HTTP/2 stream. For a
     /// later request of an HTTP/1 connection, it starts when the previous answer is written. After this time, the
@@ -123,7 +123,8 @@ package enum WebServerRefusal: Sendable, Hashable {
     /// The answers that the server already holds, of all clients or of this client, leave no room for the answer. The
     /// responder has answered the request, so the request may have had an effect.
     case tooManyAnswers
-    /// The path has a maximum of its own in ``WebServerOptions/bodyBytesMax``, and another request uses it.
+    /// The path has a greater maximum than other paths (see ``WebServerOptions/bodyBytesMax``), so it takes one request
+    /// at a time. Another request already uses the path.
     case pathInUse
     case targetTooLong
     case headTooLong

@@ -3,7 +3,7 @@
 struct JSONNode {
     @usableFromInline var start: UInt32
     @usableFromInline var end: UInt32
-    /// The index of the first node after this value with all its members or elements.
+    /// The index of the first node after this value and all its members or elements.
     @usableFromInline var next: UInt32
     /// Bits 0 to 3: kind; bit 4: has escapes; bit 5: number without fraction or exponent; above: the number
     /// of members or elements.

@@ -4,7 +4,7 @@ import JSON
 /// The values of a comparison with many values, grouped by kind and sorted. Finding a field among them takes a few
 /// comparisons instead of one for each value.
 ///
-/// Two clauses with equal ``Clause/values`` have equal sorted values, so these are never compared or hashed.
+/// Clauses with equal ``Clause/values`` have equal sorted values. So `==` is always true here, and nothing is hashed.
 final class SortedValues: Sendable, Hashable {
     /// For fewer values, a loop over all of them is as fast.
     static let countMin = 17

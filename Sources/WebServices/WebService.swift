@@ -190,7 +190,8 @@ struct Session: Sendable {
 
     /// The ``LineMaker`` for the lines of a write. A write needs a user.
     ///
-    /// - Throws: `BAD_REQUEST`, also if `clientId` in the query is not a valid name of a device.
+    /// - Throws: `BAD_REQUEST` if `clientId` in the query is not a valid name of a device; the error of ``account()`` if
+    ///   the request has no user.
     func lineMaker(_ ids: IDSource) throws(ServiceError) -> LineMaker {
         try ServiceError.check(clientID: device)
         let user = try account().user

@@ -123,7 +123,9 @@ struct LogExportTests {
         ([head, #"{"settings":{"after":1}}"#], 2, "do not have the form of a line of settings.ndjson"),
         ([head, #"{"snapshot":"../x","part":""}"#], 2, "is not the name of a snapshot"),
     ])
-    func `an invalid line is reported and no log is made`(lines: [String], number: Int, reason: String) throws {
+    func `an invalid or missing line is reported and no log is made`(
+        lines: [String], number: Int, reason: String
+    ) throws {
         let folder = try Folder()
         try folder.write(lines.joined(separator: "\n") + "\n", to: "bad.ndjson")
         let failure = #expect(throws: ToolFailure.self) {

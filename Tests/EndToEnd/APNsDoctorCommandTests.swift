@@ -51,14 +51,15 @@ struct APNsDoctorCommandTests {
             text: "APNs rejects key KEYLOCAL12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
             fix: "the key may be revoked"),
         Mistake(
-            testDescription: "a clock that is behind", commands: [#"{"clock":"+2h"}"#], code: "apns.token",
+            testDescription: "a clock that is behind the server's", commands: [#"{"clock":"+2h"}"#], code: "apns.token",
             text: "this machine's clock is wrong, or tokens change too often (403 ExpiredProviderToken)",
             fix: "set this machine's clock (timedatectl)"),
         Mistake(
-            testDescription: "a clock that is ahead", commands: [#"{"clock":"-2h"}"#], code: "apns.credential",
-            text: "(403 InvalidProviderToken)", fix: "or this machine's clock may be ahead"),
+            testDescription: "a clock that is ahead of the server's", commands: [#"{"clock":"-2h"}"#],
+            code: "apns.credential", text: "(403 InvalidProviderToken)",
+            fix: "or this machine's clock may be ahead"),
         Mistake(
-            testDescription: "a clock that is ahead, answered with TooManyProviderTokenUpdates",
+            testDescription: "a clock that is ahead of the server's, answered with TooManyProviderTokenUpdates",
             commands: [
                 #"{"script":[{"quirks":{"futureToken":"TooManyProviderTokenUpdates"}}]}"#, #"{"clock":"-2h"}"#,
             ], code: "apns.token",

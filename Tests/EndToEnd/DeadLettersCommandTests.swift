@@ -206,7 +206,9 @@ struct DeadLettersCommandTests {
         return notes
     }
 
-    @Test func `a door that does not answer, a missing --door and invalid options are errors`() async throws {
+    @Test func `a door that does not answer, a missing --door, invalid options and a missing folder are errors`()
+        async throws
+    {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         let silent = try await Command.run(["dead-letters", "redrive", notes.pipeline, "--yes", "--timeout", "0.3"])
         #expect(silent.status == 69, "\(silent)")

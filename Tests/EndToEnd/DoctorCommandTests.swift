@@ -31,7 +31,7 @@ struct DoctorCommandTests {
         #expect(try await Self.doctor([]).status == 64)
     }
 
-    @Test func `a missing last log is an error, because the pipeline file names its stage`() async throws {
+    @Test func `a missing log of the last stage is an error, because the pipeline file names the stage`() async throws {
         let notes = try await Notes.recorded()
         try FileManager.default.removeItem(atPath: notes.logs + "/outcomes")
         let result = try await Self.doctor([notes.pipeline, "--only", "logs", "--logs", notes.logs])

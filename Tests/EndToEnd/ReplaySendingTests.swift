@@ -79,7 +79,7 @@ struct ReplaySendingTests {
         #expect(Self.records(server).dropFirst(7) == ["n2"])
     }
 
-    @Test func `a push that was retried is sent once`() async throws {
+    @Test func `a push that was retried in the recording is sent once by the replay`() async throws {
         let server = TestServer { _, earlier in earlier == 0 ? .status(503) : .status(200) }
         defer { server.stop() }
         let notes = try Notes()

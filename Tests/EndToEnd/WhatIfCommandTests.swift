@@ -11,7 +11,8 @@ struct WhatIfCommandTests {
             "belfry", ["whatif", notes.pipeline, "--logs", notes.logs] + more, onTerminal: onTerminal)
     }
 
-    /// Writes a file with a blank line and the subscription of the recording, with another alert text.
+    /// Writes a file with a blank line and the subscription of the recording. The subscription in the file has another
+    /// alert text, a badge and a collapse ID.
     ///
     /// - Returns: The path of the file.
     private static func otherSubscription(_ notes: Notes) throws -> String {

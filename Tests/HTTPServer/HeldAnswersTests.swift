@@ -8,7 +8,7 @@ import Testing
     enum End: CaseIterable { case read, disconnected, timedOut }
 
     @Test(arguments: End.allCases)
-    func `an answer is replaced by 503 while unread answers take its room, and sent after they are gone`(end: End)
+    func `while unread answers take the room of a large answer, requests for it get 503, and afterwards 200`(end: End)
         async throws
     {
         let rig = try await ServerRig {

@@ -125,7 +125,10 @@ struct TLSTests {
         try await stopped
     }
 
-    @Test func `new connections get the new certificate, and a certificate with another key is refused`() async throws {
+    @Test
+    func `new connections get the new certificate, and a certificate is refused if the key does not belong to it`()
+        async throws
+    {
         let rig = try await rig()
         #expect(try await curl(rig, "/").hasSuffix(" 2 200"))
         try certificates.make(commonName: "two")

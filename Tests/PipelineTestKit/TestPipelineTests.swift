@@ -58,9 +58,8 @@ import Time
         try await belfry.stop()
     }
 
-    @Test(.timeLimit(.minutes(5))) func `requests to a pipeline whose stage has failed throw the stage's error`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(5)))
+    func `if a stage fails, settling and stopping throw its error, and other requests fail`() async throws {
         var registry = Registry.builtIns
         registry.register(Endless.self)
         let yaml = Self.yaml.replacing("from: match,", with: "from: endless,")

@@ -78,7 +78,7 @@ struct ManyValuesTests {
         }
     }
 
-    @Test func `equal values of a list count once`() throws {
+    @Test func `equal values in the list of a predicate count once`() throws {
         let values = [String](repeating: "1, 1.0, 'a', 'A'", count: 10).joined(separator: ",")
         let predicate = try PredicateReader().predicate("f CONTAINS ALL {\(values)}")
         #expect(try predicate.matches(fields(#"["a",1]"#)))

@@ -84,7 +84,10 @@ struct QueryTests {
         if random.random.isOneIn(3) { try test.requestIndexes(for: query, in: zone) }
     }
 
-    @Test func `an index is built only for a type with many records in a zone, and for the field of a query`() throws {
+    @Test
+    func `an index is built only on a field that a query uses, and only if the zone has many records of the type`()
+        throws
+    {
         let test = try TestStore()
         let notes = (0...SearchLimits().rowsWithoutIndex).map {
             Line.save("r\($0)", #"{"f":{"value":\#($0 % 7)},"g":{"value":1}}"#, zone: "Big")

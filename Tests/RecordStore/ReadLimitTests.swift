@@ -84,7 +84,7 @@ struct ReadLimitTests {
         }
     }
 
-    @Test func `the comparisons of one record with long lists can be stopped`() throws {
+    @Test func `the comparisons of one record with a long list can be stopped`() throws {
         let test = try TestStore()
         let list = (0..<10_000).map(String.init).joined(separator: ",")
         try test.apply([Line.save("r", #"{"f":{"value":[\#(list)]}}"#, zone: "Z")])

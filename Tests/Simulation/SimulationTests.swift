@@ -34,8 +34,8 @@ import Testing
         for fault in Fault.allCases { #expect(faults[fault] > 0, "\(fault.rawValue) has never happened") }
     }
 
-    /// In the world of seed 178475, deliver did two things with a push in flight in one turn: it handed the push out
-    /// again, to another transport, and it got the last answer to it.
+    /// In the world of seed 178475, one turn of deliver did two things with the same push in flight: it handed the push
+    /// out again, to another transport, and it took the last answer to the push.
     @Test(arguments: [178_475]) func `a seed that once showed a defect has no problems`(_ seed: UInt64) throws {
         let world = try World(seed: seed, context: try HostContext())
         let problems = try world.run()

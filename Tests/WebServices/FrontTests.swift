@@ -34,7 +34,7 @@ struct FrontTests {
             try rig.gateway.reload(rig.file())
             #expect(try await curl("--http2").hasSuffix(" 2 200"))
             let probe = try #require(try GatewayProbe(folder: rig.gateway.folder, rig.gateway.settings))
-            #expect(await onThread { probe.answers(withinSeconds: 30) }, "doctor asks without a certificate")
+            #expect(await onThread { probe.answers(withinSeconds: 30) }, "doctor sends an unencrypted request")
         }
     }
 
@@ -63,10 +63,13 @@ struct FrontTests {
         return try GatewaySettings(of: file, path: "web.yaml")
     }
 
+    /// Clients append a path to the address.
     @Test(arguments: [
         "ftp://127.0.0.1:7480", "127.0.0.1:7480", "http://", "http://127.0.0.1:7480/", "http://h/?a=b", "http://u@h",
     ])
-    func `clients must be able to append a path to the courier's address`(_ address: String) throws {
+    func `the courier's address must be an HTTP URL without a user, a query or a slash at its end`(
+        _ address: String
+    ) throws {
         let error = #expect(throws: PipelineFileError.self) { try Self.settings("{courier: \"\(address)\"}") }
         #expect(error?.first.keyPath == "api.courier" && error?.first.hint?.contains("http://127.0.0.1:7480") == true)
         #expect(try Self.settings("{courier: \"https://push.example.com/a\"}").courier == "https://push.example.com/a")
@@ -306,7 +309,9 @@ struct FrontTests {
         ("//assets/1234-secret", "/…"), ("/users/current&ckAPIToken=secret", "/…"), ("/secret", "/…"), ("", "/…"),
         ("secret", "/…"), ("/assets", "/…"), ("/a/../assets/1234-secret", "/…"),
     ])
-    func `the access log shows only the parts of a path that are known words`(path: String, logged: String) {
+    func `the access log shows only the parts of a path that are known words or containers`(
+        path: String, logged: String
+    ) {
         #expect(LoggedPath.text(path) == logged)
     }
 

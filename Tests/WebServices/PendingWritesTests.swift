@@ -47,7 +47,7 @@ struct PendingWritesTests {
         _ = await (one, other)
     }
 
-    @Test func `a request is refused as a whole if the outcome of every line is unknown`() throws {
+    @Test func `if the outcome of every line is unknown, the whole request gets one error`() throws {
         let unknown = [Writes.Result.unknown, .unknown]
         #expect(throws: ServiceError.outcomeUnknown) { _ = try unknown.throwingIfNoneKnown() }
         #expect(try [Writes.Result.unknown, .stored([1])].throwingIfNoneKnown().count == 2)

@@ -38,7 +38,7 @@ struct ReferenceTests {
         }
     }
 
-    @Test func `a parent that names no record is refused`() async throws {
+    @Test func `a parent that is not a valid reference to a record is refused`() async throws {
         let cases = [
             ("7", ""), ("{}", ".recordName"), (#"{"recordName":""}"#, ".recordName"),
             (#"{"recordName":"p","zoneID":{"zoneName":"_z"}}"#, ".zoneID.zoneName"),

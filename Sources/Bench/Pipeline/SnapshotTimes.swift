@@ -63,7 +63,8 @@ struct SnapshotTimes {
     }
 }
 
-/// Latencies of the changes, in two groups: changes during which a stage made a snapshot, and all other changes.
+/// Latencies of the changes, in two groups: changes that were on their way while a stage made a snapshot, and all other
+/// changes.
 struct SnapshotLatencies: Hashable, Sendable {
     var duringSnapshots: Percentiles
     var otherwise: Percentiles

@@ -53,8 +53,8 @@ extension SegmentIndex {
         file?.finish()
     }
 
-    /// Loads the blocks from the file. Of the blocks that are only in memory, keeps all but the last block of an
-    /// incomplete index. Drops all blocks if the segment has changed.
+    /// Loads the blocks from the file, and keeps the blocks that are only in memory. If the index is incomplete, its
+    /// last block is not kept. Drops all blocks if the segment has changed.
     private mutating func load(_ file: inout IndexFile?, _ segment: OpenFile) throws(EventLogError) {
         // The last block of an incomplete index is usually not full. It is small, so it is made again.
         let kept = isComplete ? blocks : blocks.dropLast()

@@ -11,8 +11,8 @@ extension PipelineFile {
 }
 
 extension SettingsReader {
-    /// - Parameter isProgram: Whether the stage is a program. Then only the keys of its links are checked, because all
-    ///   other settings belong to the program.
+    /// - Parameter isProgram: Whether the stage is a program. Then only the setting `curve` is checked, which has the
+    ///   CURVE keys of the stage's links. All other settings belong to the program.
     fileprivate func secretFileErrors(isProgram: Bool) -> [SettingsError] {
         nodes.filter { !isProgram || $0.key == "curve" }.flatMap { secretFileErrors(in: $0.value, path(to: $0.key)) }
     }

@@ -3,8 +3,7 @@ import JSON
 
 /// Reads `filterBy` (CloudKit Web Services Reference: Filter Dictionary).
 ///
-/// The member `ignoresCase` is Belfry's own. If it is true, the filter compares strings in the same way as the text of
-/// a predicate.
+/// The member `ignoresCase` is Belfry's own. If it is true, the filter compares strings as predicates in text form do.
 enum FilterReader {
     static func clauses(_ filterBy: JSONValue) throws(PredicateError) -> [Clause] {
         guard filterBy.isArray else {

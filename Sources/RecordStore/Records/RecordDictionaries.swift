@@ -13,7 +13,7 @@ package struct RecordDictionaries: ~Copyable {
     private let assetURL: AssetURL?
     private var parser = JSONParser(limits: StoredJSON.limits)
 
-    /// Makes the download URL of the asset with a checksum.
+    /// Makes the download URL of the asset that has this checksum.
     package typealias AssetURL = @Sendable (_ checksum: String) -> String
 
     /// - Parameter assetURL: Makes the `downloadURL` of assets; nil if assets are written as they are stored.
@@ -109,7 +109,7 @@ extension ByteBuffer {
 extension JSONValue {
     /// Appends this field; `write` appends its value, or each element of a list.
     ///
-    /// - Parameter type: The type of a field that names none.
+    /// - Parameter type: The type to add to a field that names no type; nil if no type is added.
     fileprivate func append(
         to buffer: inout ByteBuffer, _ value: JSONValue, _ type: String?,
         _ write: (inout ByteBuffer, JSONValue) -> Void

@@ -6,7 +6,7 @@ import GRDBSQLite
 /// A statement belongs to one connection. Do not run a statement again while its rows are being read.
 struct PreparedStatement {
     private let handle: SQLiteStatement
-    /// GRDB's statement, which closes `handle` at its end. Nil for a statement of a ``ReadConnection``.
+    /// GRDB's statement, which closes `handle` when it is released. Nil for a statement of a ``ReadConnection``.
     private let owner: Statement?
 
     init(_ statement: Statement) { (handle, owner) = (statement.sqliteStatement, statement) }

@@ -10,7 +10,7 @@ final class ReadConnection: SQLConnection, @unchecked Sendable {
     private var limit = ReadLimit.none
     /// Why the limit has stopped the read; nil while the read may go on.
     private(set) var stop: ReadStop?
-    /// The work since the limit was last asked, in the unit of ``spend(_:)``.
+    /// The work since ``spend(_:)`` last asked the limit, in the unit of that method.
     private var work = 0
 
     // The limit is asked after this many SQLite instructions, and after this many units of ``spend(_:)``. Each of the
@@ -44,7 +44,7 @@ final class ReadConnection: SQLConnection, @unchecked Sendable {
         sqlite3_close_v2(handle)
     }
 
-    /// Gives `body` one state of the store.
+    /// Calls `body` in a transaction: all reads in `body` see the same state of the store.
     ///
     /// - Throws: ``ReadStop`` if the limit stops the read. The connection can then be used for other reads.
     func read<Value>(within limit: ReadLimit = .none, _ body: (ReadConnection) throws -> Value) throws -> Value {

@@ -5,8 +5,8 @@ import Time
 /// A held notification: the newest of the matches that replaced each other, and the changes that the notification
 /// stands for.
 ///
-/// The value has the size of a reference. All its parts are in one block of memory. Only the list of earlier changes is
-/// an array, which the block refers to. A newer match makes a new block, so a block that several copies of the value
+/// The value has the size of a reference. Its parts are in one block of memory, except the list of earlier changes: the
+/// block refers to an array with this list. A newer match makes a new block, so a block that several copies of the value
 /// share never changes.
 struct HeldNotification {
     /// The most changes that one notification lists. A notification that reaches this number leaves at once. This

@@ -20,7 +20,7 @@ package struct MatchStage: Stage {
     /// The subscriptions that watch the current change. Between changes the array is empty, but keeps its memory unless
     /// there was an unusually large number of matches.
     private var found: [SubscriptionIndex.SavedSlot] = []
-    /// The change whose matches did not fit into one part. Nil once all its matches are written.
+    /// The change whose matches did not all fit into the outbox at once. Nil once all its matches are written.
     private var fanOut: FanOut?
 
     package init(_ settings: MatchSettings, context: StageContext) throws(SettingsError) {

@@ -16,8 +16,8 @@ struct Badge: Equatable {
     /// The number on the icon of each topic that has no number of its own.
     private(set) var count = 0
     /// The topics with numbers of their own, sorted by the bytes of the names. A topic that is set to `count` is not
-    /// listed, because both numbers then rise together. At the maximum, a listed topic may have the same number as
-    /// `count`.
+    /// listed, because both numbers then rise together. A listed topic may have the same number as `count` only at the
+    /// highest badge, where both numbers stop.
     private(set) var topics: [Topic] = []
 
     var isUnset: Bool { count == 0 && topics.isEmpty }

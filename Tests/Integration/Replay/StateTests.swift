@@ -4,7 +4,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// Tests the states of stages that are computed from their logs.
+/// Tests `PipelineState`, which computes the states of stages from the recorded logs.
 @Suite struct StateTests {
     private static func file(_ policy: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: "policy: \(policy), window: 1s, maximumDelay: 3s")

@@ -116,9 +116,9 @@ struct TrimmedLogTests {
         #expect(report.isSame, "\(report)")
         #expect(report.pushes > 0 && report.pushes < pipeline.pushes.count)
         #expect(!notices.all.isEmpty && notices.all.allSatisfy { $0.hasSuffix(", because older events are gone") })
-        // The setting changes a header of every push. The comparison above runs the stages from match on. This
-        // comparison runs only payload and deliver, because match and coalesce have the same settings. So it may begin
-        // with an earlier snapshot and include more pushes.
+        // The setting changes a header of every push. Without a change, as above, whatif runs all stages from match on.
+        // With this change it runs only payload and deliver, because payload is the first stage with other settings.
+        // So it may begin with an earlier snapshot and include more pushes.
         let expiring = try PipelineFile.fiveStages(payload: "expiration: 1h")
         let other = try WhatIf(recorded, WhatIfChange(expiring), registry: .builtIns).run()
         #expect(other.groups.map(\.changed).reduce(0, +) == other.pushes && other.pushes > 0, "\(other)")

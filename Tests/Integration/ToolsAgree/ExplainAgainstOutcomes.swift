@@ -5,8 +5,8 @@ import Testing
 
 @testable import Inspect
 
-/// Asks `belfry explain` about changes of records and registered devices, and compares the answers with the log of
-/// outcomes.
+/// Asks `belfry explain` whether a change of a record was pushed to a registered device. Compares the answers with the
+/// log of outcomes.
 struct ExplainAgainstOutcomes {
     private struct Question: Hashable {
         let change: UInt64

@@ -6,7 +6,7 @@ import PipelineRuntime
 import Time
 
 /// Feeds the upstream's log to a new stage, at the positions and times that the original stage's log records. The new
-/// stage's outputs must equal this log, byte for byte.
+/// stage's outputs must equal the original stage's log, byte for byte.
 struct ReplayCheck {
     /// The first difference; nil if there is none.
     private(set) var difference: String?

@@ -41,7 +41,7 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 2 mac", "superseded 2 mac", "accepted 3 mac"])
     }
 
-    @Test func `a push that is being retried when a newer push replaces it is not retried again`() throws {
+    @Test func `if a newer push replaces a push that is being retried, the older push is not retried again`() throws {
         var (harness, pushes) = try harness(push())
         harness.answer(deferred(pushes[0], until: 10))
         harness.advance(to: 10)

@@ -54,7 +54,8 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 2 mac", "unknown_transport 2 mac"])
     }
 
-    @Test func `a waiting push does not follow its device to another app, which has another badge`() throws {
+    @Test
+    func `a waiting push does not follow its device to another app, because each app has a badge of its own`() throws {
         for settings in ["", "retryTo: same-app"] {
             var (harness, _) = try harness(settings)
             try harness.feed(register("mac", token: "new", topic: "com.example.Other"))

@@ -172,7 +172,8 @@ import Time
         #expect(harness.takeDeliveries().map(\.id.push) == [5])
     }
 
-    @Test func `an answer without a time retires even a device that registered when the answer came`() throws {
+    @Test
+    func `an answer without a time retires even a device whose registration has the same time as the answer`() throws {
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())

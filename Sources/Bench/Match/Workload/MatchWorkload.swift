@@ -100,8 +100,7 @@ extension MatchWorkload {
         }
     }
 
-    /// Chooses between two and `drawsMax` random values of a field. Returns them sorted, each only once, so there
-    /// may be fewer.
+    /// Chooses two to `drawsMax` random values of a field. Returns them sorted, each only once, so there may be fewer.
     func severalValues(_ field: WorkloadField, drawsMax: Int, _ random: inout WorkloadRandom) -> [WorkloadValue] {
         distinctValues(field, draws: 2 + random.below(drawsMax - 1), &random)
     }

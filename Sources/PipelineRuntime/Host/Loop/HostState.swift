@@ -221,7 +221,7 @@ struct HostState: Hashable {
 
     // MARK: The past
 
-    /// A state without a past to feed: the stage already includes it.
+    /// The first state of a loop that feeds no past. It continues after the event `sequence`.
     static func caughtUp(through sequence: UInt64) -> HostState {
         var state = HostState()
         (state.past, state.taken, state.committed) = (.over, sequence, sequence)

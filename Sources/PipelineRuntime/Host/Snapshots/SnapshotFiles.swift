@@ -75,8 +75,8 @@ final class SnapshotFiles: Sendable {
     /// The snapshots that this stage can start from, oldest first.
     var moments: [SnapshotMoment] { state.withLock { $0.moments } }
 
-    /// The first event of the stage's own log that the stage may read again, as noted last in this run. Later the stage
-    /// needs no event before this one.
+    /// The first event of its own log that the stage may still read again, as last noted in this run. The stage will
+    /// never need an earlier event.
     var firstNeeded: UInt64 { state.withLock { $0.firstNeeded } }
 
     func noteFirstNeeded(_ sequence: UInt64?) { state.withLock { $0.firstNeeded = sequence ?? .max } }

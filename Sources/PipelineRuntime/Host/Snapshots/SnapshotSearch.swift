@@ -99,8 +99,8 @@ final class SnapshotSearch<S: Stage> {
     }
 
     /// Looks for snapshots that include events which the log has lost. The log is made durable before a snapshot is
-    /// written, so this means that a part of the log was removed. With the sync policy `never` a power cut can also
-    /// cause it, so with `never` these snapshots are removed.
+    /// written, so such a snapshot means that a part of the log was removed. With the sync policy `never`, a power cut
+    /// can also cause the loss. So with `never` these snapshots are removed.
     private func handleAheadOfLog() throws {
         if plan.sync != .never, let file = try store.list().last(where: isAheadOfLog) {
             throw EventLogError.endLost(

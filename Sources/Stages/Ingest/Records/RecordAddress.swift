@@ -5,8 +5,8 @@ import JSON
 /// The names that identify a record, as bytes: container, environment, database, owner, zone, name. In a shared
 /// database, the zone's owner follows the zone.
 ///
-/// A zero byte ends each name, because no name contains a control character. The names that identify the zone come
-/// first. The owner of a public database and the name of the default zone are empty.
+/// Each name is followed by a zero byte. This marks the end clearly, because no name contains a control character. The
+/// names that identify the zone come first. The owner of a public database and the name of the default zone are empty.
 struct RecordAddress {
     private(set) var bytes: [UInt8] = []
     /// The number of bytes that identify the zone.

@@ -130,7 +130,8 @@ extension PoolState {
     static let returnsMax = 10
     /// A connection with this many answers in a row that are ``Treatment/Connection/suspect`` is replaced.
     static let suspectAnswersMax = 5
-    /// An app with this many failures in a row that blame the app is stopped. See ``appFailuresInARow``.
+    /// After this many failures in a row that may be the fault of the app, the app is stopped. See
+    /// ``appFailuresInARow``.
     static let appFailuresMax = 10
     static let closed = "the transport was closed"
     static let retired = "the settings changed while the push waited"

@@ -54,8 +54,8 @@ struct APNsPushReader: ~Copyable {
     /// (MAX_HEADER_LIST_SIZE), so this leaves room for the fields that pushes share.
     private static let ownFieldsBytesMax = 4_096
 
-    /// Whether an alert push without a collapse ID gets its `apns-id` as collapse ID, so that a repeat is not shown
-    /// twice.
+    /// Whether an alert push without a collapse ID gets its `apns-id` as collapse ID, so that a repeated push is
+    /// shown only once.
     let collapsesRepeats: Bool
     private var reader = PushReader()
     /// The last kind that passed the rules. Consecutive pushes mostly have the same kind, which is not checked again.

@@ -7,7 +7,7 @@ struct ProviderToken: Hashable, Sendable {
     let text: String
     /// When the token was made, in whole seconds: its claim `iat`.
     let issued: Instant
-    /// A random part of the age at which this token is replaced, in whole seconds; may be negative.
+    /// Random whole seconds, added to the age at which this token is replaced; may be negative.
     let shift: Duration
 
     init(text: String, issued: Instant, shift: Duration = .zero) {

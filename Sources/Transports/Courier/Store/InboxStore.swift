@@ -107,8 +107,8 @@ extension Error {
     }
 }
 
-/// Reads one page of an inbox at a time while the writer works. Closing waits for the current read, which needs an open
-/// connection. A reader is closed with its store, also when the courier replaces a damaged store.
+/// Reads one page of an inbox at a time while the writer works. Closing waits for the current read, because the read
+/// needs an open connection. A reader is closed with its store, also when the courier replaces a damaged store.
 final class PageReader: Sendable {
     struct Closed: Error, CustomStringConvertible {
         let description = "the courier closed or replaced its store: try again later"

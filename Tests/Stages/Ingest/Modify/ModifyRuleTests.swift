@@ -156,7 +156,10 @@ struct ModifyRuleTests {
         #expect(try refusal(gone, after: save) == missing.replacing("[0]", with: "[1]") + ".recordName")
     }
 
-    @Test func `a reference is checked in a field without a type, but not in a field of a type like ASSETID`() throws {
+    @Test
+    func `a reference is checked in a field without a type or of type UNKNOWN_LIST, but not in one of type ASSETID`()
+        throws
+    {
         let (one, list) = ("operations[0].record.fields.to.value", "operations[0].record.fields.to.value[0]")
         func refusal(_ field: String) throws -> String? {
             try self.refusal([Example.operation("create", "a", fields: #"{"to":{\#(field)}}"#)])

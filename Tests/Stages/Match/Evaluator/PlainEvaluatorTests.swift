@@ -35,7 +35,7 @@ struct PlainEvaluatorTests {
         try pair.check(changesMin: 500, watchedShareMin: 0.4)
     }
 
-    @Test func `every comparator takes part in a match`() throws {
+    @Test func `every expected part of predicates takes part in a match`() throws {
         var coverage = Coverage()
         for pools in [CommandPools.wide, .crowded] {
             var pair = try StageAndEvaluator(pools, seed: 11)
