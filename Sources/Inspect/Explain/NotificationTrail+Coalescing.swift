@@ -42,7 +42,8 @@ extension NotificationTrail {
         logs.file.upstream(of: stage).flatMap(logs.existingLog)
     }
 
-    /// Adds to each match's flow the notification that was found for the match, or why there is none.
+    /// Completes the flow of each match: with the notification that was found, or else with the reason why there is no
+    /// notification.
     ///
     /// - Returns: The notifications that were found.
     private mutating func record(

@@ -43,9 +43,9 @@ struct PendingPushes {
     /// The pushes that were handed out since they began to wait, and have no answer yet, in the order of their keys.
     var awaitingAnswerInOrder: [PendingPush] { byKey.values.filter(\.awaitsAnswer).sorted { $0.key < $1.key } }
 
-    /// The waiting push with the same collapse ID, which replaces `push` when `push` would have to wait too; nil if
-    /// there is none. Usually there is none, because a push replaces the older pushes with its collapse ID as soon as
-    /// it comes. A redriven push does not. So there is such a push only if one of the two was redriven.
+    /// The waiting push that replaces `push` if `push` has to wait: a push with the same collapse ID. Nil unless one of
+    /// the two pushes was redriven. A push that was not redriven replaces all waiting pushes with its collapse ID as
+    /// soon as it comes.
     func successor(of push: PendingPush) -> PendingPush? {
         guard let key = push.collapseKey.flatMap({ byCollapseKey[$0] }), key != push.key else { return nil }
         return byKey[key]

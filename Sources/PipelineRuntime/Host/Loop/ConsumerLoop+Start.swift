@@ -14,9 +14,9 @@ extension ConsumerLoop {
         let hasTransports = !S.transports(of: timeline.current).isEmpty
         var resumption = unfinished(log)
         if hasTransports, let step = resumption {
-            // An earlier build appended the outcomes of a push to many devices in parts. When it appended the first
-            // part, the stage had already handled the whole step. So there is nothing to resume: only the unanswered
-            // deliveries are handed out again.
+            // An earlier build appended the outcomes of a push to many devices in parts. It had handled the whole step
+            // before it appended the first part. So no step is resumed: the stage only hands out the deliveries that
+            // have no answer.
             if step.kind == .event { committed += 1 }
             resumption = nil
         }
@@ -64,9 +64,9 @@ extension ConsumerLoop {
         return step.flatMap { $0.first > start?.moment.sequence ?? 0 ? $0 : nil }
     }
 
-    /// Starts from an older snapshot, or from the first event if there is none. Called when the upstream's log has lost
-    /// its end, so that it ends before the last event that the snapshot of `start` includes. If the cursor of the
-    /// stage's own log is before this event too, also removes the snapshot of `start` and all newer ones.
+    /// Starts from an older snapshot; if the stage has no older snapshot, from the first event. Called when the
+    /// upstream's log has lost its end: the snapshot of `start` includes an event that the log no longer has. If the
+    /// cursor of the stage's own log is before this event too, also removes the snapshot of `start` and all newer ones.
     func fallBack(from start: RestoredStage<S>, because reason: String) throws {
         let position = start.moment.position
         StandardError.write("\(plan.stage): skipped a snapshot that includes event \(position): \(reason)")
