@@ -74,6 +74,26 @@ struct PublicRecordsTests {
         }
     }
 
+    @Test func `a public record of the maximum size can be updated`() async throws {
+        try await GatewayRig.with { rig in
+            func code(_ operation: String, _ name: String = "999", bytes: Int) async throws -> String? {
+                let value = String(repeating: "x", count: bytes)
+                let answer = try await rig.post(
+                    "public/records/modify",
+                    #"{"operations":[{"operationType":"\#(operation)","record":{"recordName":"\#(name)","#
+                        + #""recordType":"Note","fields":{"t":{"value":"\#(value)"}}}}]}"#)
+                return answer["records.0.serverErrorCode"]
+            }
+            // The most bytes with which a new record is accepted.
+            var most = 1_000_000 - 120
+            while try await code("create", "\(100 + most % 800)", bytes: most + 1) == nil { most += 1 }
+            for operation in ["create", "forceReplace", "forceUpdate"] {
+                #expect(try await code(operation, bytes: most) == nil, "\(operation)")
+            }
+            #expect(try await code("forceReplace", bytes: most + 1) == "QUOTA_EXCEEDED")
+        }
+    }
+
     @Test func `forced writes of one user on several devices all succeed`() async throws {
         try await GatewayRig.with { rig in
             let codes = try await withThrowingTaskGroup(of: String?.self) { group in

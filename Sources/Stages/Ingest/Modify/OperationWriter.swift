@@ -7,6 +7,8 @@ struct OperationWriter {
     /// The member of a record that names another record as its parent. Belfry keeps the parent for clients, but does
     /// not use it.
     static let parent: Member = "parent"
+    /// The member of a record that says when and by whom it was created.
+    private static let created: Member = "created"
 
     let command: JSONValue
     let record: JSONValue
@@ -45,21 +47,25 @@ struct OperationWriter {
     /// Writes the record without its change tag, and for a delete also without fields. A parent that is null is left
     /// out, which removes the record's parent.
     ///
-    /// - Returns: The size of the record in bytes.
+    /// - Returns: The size of the record in bytes. The creation does not count, because the gateway adds it: otherwise a
+    ///   client could not update a record of the maximum size.
     private func writeRecord(into buffer: inout ByteBuffer) -> Int {
         buffer.append(member: .record)
         let start = buffer.count
+        var creationBytes = 0
         buffer.append("{")
         for (key, value) in record.members where !key.equals(.recordChangeTag) && !key.equals(.fields) {
             if value.isNull, key.equals(OperationWriter.parent) { continue }
+            let before = buffer.count
             buffer.appendSeparator()
             buffer.append(key.raw)
             buffer.append(":")
             buffer.append(value.raw)
+            if key.equals(OperationWriter.created) { creationBytes = min(buffer.count - before, 1_000) }
         }
         if !type.isDelete { writeContents(into: &buffer) }
         buffer.append("}")
-        return buffer.count - start
+        return buffer.count - start - creationBytes
     }
 
     private func writeContents(into buffer: inout ByteBuffer) {
