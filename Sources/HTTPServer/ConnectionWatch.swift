@@ -18,6 +18,9 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     private var unflushedAnswers = 0
     private var isInputClosed = false
     private var isClosing = false
+    private(set) var peer = Peer(nil)
+    /// Whether the server has ended the connection without waiting for its answers.
+    private(set) var wasForced = false
 
     init(wait: Duration) { self.wait = wait }
 
@@ -27,6 +30,7 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        peer = Peer(context.channel.remoteAddress)
         timer = ExpiryTimer(context.eventLoop) { context.close(promise: nil) }
         timer?.set(wait)
     }
@@ -66,7 +70,9 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case is ConnectionMustEnd: context.close(promise: nil)
+        case is ConnectionMustEnd:
+            wasForced = true
+            context.close(promise: nil)
         case let event as ChannelShouldQuiesceEvent where unflushedAnswers > 0: delayedQuiesce = event
         default:
             context.fireUserInboundEventTriggered(event)

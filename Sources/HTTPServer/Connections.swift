@@ -11,32 +11,33 @@ final class Connections: ServerChildChannel {
         let handle: @Sendable (Logger) async -> Void
     }
 
-    let open: OpenConnections
-    private let options: WebServerOptions
-    private let responder: HTTPChannelHandler.Responder
+    private let server: ServerState
     /// How new connections are set up: HTTP/1 in clear, or HTTP/2 and HTTP/1 over TLS.
     private let kind: Mutex<any ServerChildChannel>
 
-    init(_ options: WebServerOptions, _ responder: @escaping HTTPChannelHandler.Responder) {
-        open = OpenConnections(options)
-        (self.options, self.responder) = (options, responder)
-        kind = Mutex(HTTP1Channel(responder: responder, configuration: options.http1))
-        if let certificate = options.certificate { use(certificate) }
+    init(_ server: ServerState) {
+        self.server = server
+        kind = Mutex(HTTP1Channel(responder: Self.noResponder, configuration: server.http1))
+        if let certificate = server.options.certificate { use(certificate) }
     }
+
+    /// Hummingbird's responder. It gets no request, because ``Exchange`` answers all of them.
+    private static let noResponder: HTTPChannelHandler.Responder = { _, _, _ in }
 
     func use(_ certificate: ServerCertificate) {
         do {
             let encrypted = try HTTP2UpgradeChannel(
-                tlsConfiguration: certificate.configuration, configuration: options.http2, responder: responder)
+                tlsConfiguration: certificate.configuration, configuration: server.http2, responder: Self.noResponder)
             kind.withLock { $0 = encrypted }
         } catch { preconditionFailure("a certificate that fits its key was refused: \(error)") }
     }
 
     /// The future never fails, because Hummingbird would then leave the socket open. The connection is closed instead.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        guard open.add(channel) else { return channel.eventLoop.makeSucceededFuture(closed(channel)) }
+        guard server.open.add(channel) else { return channel.eventLoop.makeSucceededFuture(closed(channel)) }
         let watched = channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(ConnectionWatch(wait: self.options.limits.requestWait))
+            try channel.pipeline.syncOperations.addHandler(
+                ConnectionWatch(wait: self.server.options.limits.requestWait))
         }
         let kind = kind.withLock { $0 }
         return watched.flatMap { self.setUp(kind, channel, logger) }.flatMapErrorThrowing { _ in self.closed(channel) }
@@ -61,28 +62,17 @@ final class Connections: ServerChildChannel {
     }
 }
 
-/// Runs tasks on the thread of a connection's event loop, so that a request needs no change of threads.
-private final class EventLoopExecutor: TaskExecutor {
-    private let loop: any EventLoop
-
-    init(_ loop: any EventLoop) { self.loop = loop }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        loop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
-    }
-}
-
-extension WebServerOptions {
+extension ServerState {
     fileprivate var http1: HTTP1Channel.Configuration {
         HTTP1Channel.Configuration(
             additionalChannelHandlers: [Exchange(self)],
             httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: limits.headBytesMax, maxHeaderListSize: limits.headBytesMax))
+                maxHeaderFieldSize: options.limits.headBytesMax, maxHeaderListSize: options.limits.headBytesMax))
     }
 
     fileprivate var http2: HTTP2ChannelConfiguration {
         HTTP2ChannelConfiguration(
-            idleTimeout: limits.requestWait, gracefulCloseTimeout: limits.responseWait, streamConfiguration: http1)
+            idleTimeout: options.limits.requestWait, gracefulCloseTimeout: options.limits.responseWait,
+            streamConfiguration: http1)
     }
 }

@@ -4,37 +4,68 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// The handler of an HTTP/1 connection or an HTTP/2 stream, for its requests and their answers. It enforces the time
-/// limits. If the options ask for it, the handler gives each request an ID, and reports to the access log each request
-/// whose head was read. Only the handler's event loop may use it.
-final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
+/// The handler of an HTTP/1 connection or an HTTP/2 stream, for its requests and their answers. It reads each request
+/// whole, passes it to the responder, and writes the answer. It enforces the limits of time and size. If the options
+/// ask for it, the handler gives each request an ID, and reports to the access log each request whose head was read.
+/// Only the handler's event loop may use it.
+///
+/// Hummingbird, whose handlers come behind this one, sees no request: its asynchronous sequences of parts take more
+/// time than the rest of the server. Hummingbird opens and closes connections and HTTP/2 streams.
+final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
-    typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
+    /// The exchange of one request, for any thread.
+    struct Reference: Sendable {
+        fileprivate let exchange: NIOLoopBound<Exchange>
+        fileprivate let number: Int
+
+        var eventLoop: any EventLoop { exchange.eventLoop }
+
+        /// - Parameter body: Runs on the event loop. Its second parameter is the request's number.
+        func with(_ body: @escaping @Sendable (Exchange, Int) -> Void) {
+            if eventLoop.inEventLoop {
+                body(exchange.value, number)
+            } else {
+                eventLoop.execute { body(exchange.value, number) }
+            }
+        }
+    }
+
     private enum Phase { case requesting, awaitingAnswer, writing }
 
-    private let options: WebServerOptions
+    private let server: ServerState
+    private var context: ChannelHandlerContext?
+    private var executor: EventLoopExecutor?
     private var isHTTP1 = false
     private var phase: Phase?
     private var timer: ExpiryTimer?
     private var watch: ConnectionWatch?
+    private var peer = Peer(nil)
     private var request: RequestInFlight?
+    /// The number of the request, counted from 1 on the connection or stream.
+    private var number = 0
+    private var task: Task<Void, Never>?
     /// The number of answers that have ended but are not yet written to the socket.
     private var unflushedAnswers = 0
     private var isInputClosed = false
     private var closesWhenWritten = false
+    /// Whether the server has refused what the client sends because it is not HTTP.
     private var hasRefused = false
     /// Whether the last answer is written, and the handler now reads and drops the rest of the request.
     private var isDraining = false
     private var disconnectActions: [@Sendable () -> Void] = []
 
-    init(_ options: WebServerOptions) { self.options = options }
+    private var options: WebServerOptions { server.options }
+
+    init(_ server: ServerState) { self.server = server }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        (self.context, executor) = (context, EventLoopExecutor(context.eventLoop))
         isHTTP1 = HTTP1Connection.add(to: context.pipeline.syncOperations, options)
         watch = .of(isHTTP1 ? context.channel : context.channel.parent)
+        peer = watch?.peer ?? Peer(context.channel.remoteAddress)
         watch?.exchangeBegan()
         timer = ExpiryTimer(context.eventLoop) { context.close(promise: nil) }
         enter(.requesting)
@@ -43,47 +74,67 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.cancel()
         watch?.exchangeEnded()
-        (timer, watch) = (nil, nil)
+        (timer, watch, self.context) = (nil, nil, nil)
     }
 
     // MARK: What the request's responder asks for
 
-    func whenClientIsGone(_ action: @escaping @Sendable () -> Void) {
-        if isInputClosed { action() } else if request != nil { disconnectActions.append(action) }
+    func whenClientIsGone(during number: Int, _ action: @escaping @Sendable () -> Void) {
+        if isInputClosed { action() } else if number == self.number, request != nil { disconnectActions.append(action) }
     }
 
-    func whenAnswered(_ action: @escaping @Sendable () -> Void) {
-        if request == nil { action() } else { request?.whenAnswered.append(action) }
+    func whenAnswered(during number: Int, _ action: @escaping @Sendable () -> Void) {
+        if number == self.number, request != nil { request?.whenAnswered.append(action) } else { action() }
     }
 
-    func note(_ notes: [AccessLogEntry.Note]) { request?.notes = notes }
+    func note(_ notes: [AccessLogEntry.Note], for number: Int) {
+        if number == self.number { request?.notes = notes }
+    }
 
     // MARK: The request
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isDraining else { return }
+        guard !isDraining, !hasRefused else { return }
         switch unwrapInboundIn(data) {
-        case .head(let head): context.fireChannelRead(wrapInboundOut(.head(begin(head, context))))
-        case .body: context.fireChannelRead(data)
+        case .head(let head):
+            number += 1
+            request = RequestInFlight(head, server, peer)
+        case .body(let part): request?.add(part)
         case .end:
             request?.isWhole = true
             updatePhase()
-            context.fireChannelRead(data)
+            answerIfReady()
         }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
+        answerIfReady()
         context.fireChannelReadComplete()
         if isDraining { context.read() }
     }
 
-    private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> HTTPRequest {
-        var head = head
-        let id = options.requestIDs?.make()
-        if let ids = options.requestIDs { head.headerFields[ids.header] = id }
-        let client = options.client(of: head.headerFields, context.channel)
-        request = RequestInFlight(head, id: id, client: client)
-        return head
+    private func answerIfReady() {
+        guard let request, !request.isAnswering, !request.needsRest else { return }
+        self.request?.isAnswering = true
+        if let refusal = request.refusal { answer(refusing: refusal) } else { respond(to: request) }
+    }
+
+    private func respond(to request: RequestInFlight) {
+        guard let context else { return }
+        let number = number
+        let reference = Reference(exchange: NIOLoopBound(self, eventLoop: context.eventLoop), number: number)
+        let whole = WebRequest(request, from: peer, reference)
+        let room = self.request?.takeRoom()
+        server.tasks.begin()
+        task = .immediate(executorPreference: executor) { [server] in
+            let answer = await server.responder(whole)
+            reference.with { exchange, number in
+                var room = room
+                room?.end()
+                exchange.answer(answer, to: number)
+                server.tasks.end()
+            }
+        }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -93,17 +144,14 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         endInput(context)
-        if let request { end(request, isComplete: false) }
-        request = nil
+        if watch?.wasForced == true { task?.cancel() }
+        if let request = request.take() { end(request, isComplete: false) }
         context.fireChannelInactive()
     }
 
-    /// Hummingbird would take the end of the input for the end of the body, even if the body is incomplete. So it gets
-    /// an error first.
     private func endInput(_ context: ChannelHandlerContext) {
         isInputClosed = true
-        if isDraining { context.close(promise: nil) }
-        if let request, !request.isWhole { context.fireErrorCaught(ChannelError.inputClosed) }
+        if isDraining || request?.needsRest == true { context.close(promise: nil) }
         for action in disconnectActions { action() }
         disconnectActions = []
     }
@@ -118,39 +166,44 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         guard let error = error as? HTTPParserError, isHTTP1, request?.status == nil else {
             return context.close(promise: nil)
         }
-        refuse(error == .headerOverflow && request == nil ? .headTooLong : .malformed, context)
-    }
-
-    private func refuse(_ refusal: WebServerRefusal, _ context: ChannelHandlerContext) {
-        let answer = options.refuse(refusal, [:])
-        closesWhenWritten = true
-        for part in [HTTPResponsePart.head(answer.head), .body(answer.body), .end(nil)] {
-            write(part, nil, context)
-        }
-        hasRefused = true
-        flush(context: context)
-        context.fireErrorCaught(ChannelError.inputClosed)
+        (hasRefused, closesWhenWritten) = (true, true)
+        number += 1
+        answer(refusing: error == .headerOverflow && request == nil ? .headTooLong : .malformed)
     }
 
     // MARK: The answer
 
-    /// The responder may answer a request that was refused in the meantime. That answer is dropped.
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard !hasRefused else { return promise?.fail(ChannelError.outputClosed) ?? () }
-        write(unwrapOutboundIn(data), promise, context)
+    private func answer(refusing refusal: WebServerRefusal) {
+        let headers = hasRefused ? [:] : request?.head.headerFields ?? [:]
+        var answer = options.refuse(refusal, headers, request?.id)
+        if let seconds = refusal.retryAfterSeconds { answer.headers[.retryAfter] = "\(seconds)" }
+        request?.giveBackRoom()
+        write(answer)
     }
 
-    private func write(_ part: HTTPResponsePart, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
-        switch part {
-        case .head(let head): context.write(wrapOutboundOut(.head(completed(head))), promise: promise)
-        case .body where request?.method == .head:
-            // RFC 9110, section 9.3.2: the answer to HEAD ends with its headers.
-            promise?.succeed()
-        case .body(let body):
-            request?.bodyBytesWritten += body.readableBytes
-            context.write(wrapOutboundOut(part), promise: promise)
-        case .end: writeEnd(part, promise, context)
+    /// The client may have disconnected, or the connection may have been refused, since the responder got the request.
+    /// Then the answer is dropped.
+    private func answer(_ answer: WebResponse, to number: Int) {
+        guard number == self.number, let request else { return }
+        if answer.body.readableBytes > WebServerLimits.smallAnswerBytesMax {
+            var room = server.answers.reservation(for: request.network)
+            guard room.add(answer.body.readableBytes) else { return self.answer(refusing: .tooManyAnswers) }
+            self.request?.answerRoom = room
         }
+        write(answer)
+    }
+
+    private func write(_ answer: WebResponse) {
+        guard let context else { return }
+        context.write(wrapOutboundOut(.head(completed(answer.head))), promise: nil)
+        // RFC 9110, section 9.3.2: the answer to HEAD ends with its headers.
+        if answer.body.readableBytes > 0, request?.head.method != .head {
+            request?.bodyBytesWritten = answer.body.readableBytes
+            context.write(wrapOutboundOut(.body(answer.body)), promise: nil)
+        }
+        writeEnd(context)
+        context.flush()
+        updatePhase()
     }
 
     private func completed(_ head: HTTPResponse) -> HTTPResponse {
@@ -165,12 +218,10 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The client may have sent its next request already. Then `context.write` delivers the next request before it
     /// returns. So this method removes the answered request first.
-    private func writeEnd(
-        _ part: HTTPResponsePart, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
-    ) {
-        let written = promise ?? context.eventLoop.makePromise()
+    private func writeEnd(_ context: ChannelHandlerContext) {
+        let written = context.eventLoop.makePromise(of: Void.self)
         let answered = request.take()
-        disconnectActions = []
+        (disconnectActions, task) = ([], nil)
         unflushedAnswers += 1
         watch?.answerFlushBegan()
         written.futureResult.assumeIsolated().whenComplete { result in
@@ -179,7 +230,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
             if let answered { self.end(answered, isComplete: result.isSuccess) }
             if result.isSuccess, self.mustDrain(answered) { self.drain(context) } else { self.continueOrClose(context) }
         }
-        context.write(wrapOutboundOut(part), promise: written)
+        context.write(wrapOutboundOut(.end(nil)), promise: written)
     }
 
     /// Whether the client may still be sending the request. If the socket were closed with unread input, the client
@@ -196,27 +247,24 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func end(_ request: RequestInFlight, isComplete: Bool) {
+        var request = request
+        request.giveBackRoom()
         for action in request.whenAnswered { action() }
         options.logRequest?(request.entry(isComplete: isComplete))
     }
 
     private func continueOrClose(_ context: ChannelHandlerContext) {
-        guard unflushedAnswers > 0 || !closesWhenWritten else { return context.close(promise: nil) }
+        guard unflushedAnswers > 0 || request != nil || !closesWhenWritten else { return context.close(promise: nil) }
         phase = nil
         updatePhase()
     }
 
-    func flush(context: ChannelHandlerContext) {
-        context.flush()
-        updatePhase()
-    }
-
     /// While the handler drops the rest of a request, a close has no effect. At all other times, a close of the input
-    /// happens at once. Any other close waits until the answers that have ended are written to the socket, and then
-    /// closes the whole channel.
+    /// happens at once. Any other close waits until all requests that have begun to arrive are answered and the answers
+    /// are written to the socket, and then closes the whole channel.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard !isDraining else { return promise?.succeed() ?? () }
-        guard mode != .input, unflushedAnswers > 0 else {
+        guard mode != .input, unflushedAnswers > 0 || request != nil else {
             return context.close(mode: mode == .input ? .input : .all, promise: promise)
         }
         closesWhenWritten = true
@@ -241,5 +289,17 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
 extension Result {
     fileprivate var isSuccess: Bool {
         if case .success = self { true } else { false }
+    }
+}
+
+/// Runs tasks on the thread of a connection's event loop, so that a request needs no change of threads.
+final class EventLoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 }

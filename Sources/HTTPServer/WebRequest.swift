@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import NIOCore
 
 /// A request that has arrived with its whole body, or whose body the responder does not need.
@@ -15,47 +14,35 @@ package struct WebRequest: Sendable {
     package let id: String?
     /// The address of the client: see ``WebServerOptions/forwardedClient``.
     package let client: String?
-    private let channel: any Channel
+    /// The client as limits count it.
+    package let clientNetwork: ClientNetwork
+    private let exchange: Exchange.Reference
 
-    init(_ request: Request, body: [UInt8], id: String?, client: String?, _ channel: any Channel) {
-        head = request.head
-        (path, query) = (request.uri.path, request.uri.query)
-        (self.body, self.id) = (body, id)
-        (self.client, self.channel) = (client, channel)
+    init(_ request: RequestInFlight, from peer: Peer, _ exchange: Exchange.Reference) {
+        (head, path, query, body, id) = (request.head, request.path, request.query, request.body, request.id)
+        client = request.client
+        clientNetwork = request.network ?? peer.network ?? ClientNetwork("")
+        self.exchange = exchange
     }
 
     package var method: HTTPRequest.Method { head.method }
     package var headers: HTTPFields { head.headerFields }
-    package var eventLoop: any EventLoop { channel.eventLoop }
+    package var eventLoop: any EventLoop { exchange.eventLoop }
 
     /// Calls back at most once, on an event loop, when the client disconnects or closes its sending side before the
     /// answer ends.
     package func whenClientIsGone(_ action: @escaping @Sendable () -> Void) {
-        withExchange { exchange in
-            if let exchange { exchange.whenClientIsGone(action) } else { action() }
-        }
+        exchange.with { $0.whenClientIsGone(during: $1, action) }
     }
 
     /// Calls back once, on an event loop, when the whole answer is written to the connection, or the client is
     /// disconnected.
     package func whenAnswered(_ action: @escaping @Sendable () -> Void) {
-        withExchange { exchange in
-            if let exchange { exchange.whenAnswered(action) } else { action() }
-        }
+        exchange.with { $0.whenAnswered(during: $1, action) }
     }
 
     /// Adds members to the request's entry in the access log. They replace the members of an earlier call.
-    package func note(_ notes: [AccessLogEntry.Note]) { withExchange { $0?.note(notes) } }
-
-    /// - Parameter body: Receives nil if the connection has ended.
-    private func withExchange(_ body: @escaping @Sendable (Exchange?) -> Void) {
-        let find: @Sendable () -> Void = { [channel] in
-            let exchange: Exchange?
-            do { exchange = try channel.pipeline.syncOperations.handler(type: Exchange.self) } catch { exchange = nil }
-            body(exchange)
-        }
-        if eventLoop.inEventLoop { find() } else { eventLoop.execute(find) }
-    }
+    package func note(_ notes: [AccessLogEntry.Note]) { exchange.with { $0.note(notes, for: $1) } }
 }
 
 /// An answer with its whole body.

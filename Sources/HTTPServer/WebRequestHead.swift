@@ -12,13 +12,14 @@ package struct WebRequestHead {
     /// be missing here.
     package let header: (_ name: String) -> [String]
 
-    init(_ request: Request) {
-        self.init(request.uri) { name in HTTPField.Name(name).map { request.headers[values: $0] } ?? [] }
+    init(_ head: HTTPRequest, path: String, query: String?) {
+        (self.path, self.query) = (path, query ?? "")
+        header = { name in HTTPField.Name(name).map { head.headerFields[values: $0] } ?? [] }
     }
 
-    init(_ head: HTTPRequestHead) { self.init(URI(head.uri)) { head.headers[$0] } }
-
-    private init(_ uri: URI, _ header: @escaping (String) -> [String]) {
-        (path, query, self.header) = (uri.path, uri.query ?? "", header)
+    init(_ head: HTTPRequestHead) {
+        let uri = URI(head.uri)
+        (path, query) = (uri.path, uri.query ?? "")
+        header = { head.headers[$0] }
     }
 }

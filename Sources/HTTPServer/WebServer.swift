@@ -12,6 +12,7 @@ package struct WebServer: Sendable {
 
     package let port: Int
     private let server: Server<Connections>
+    private let state: ServerState
     private let connections: Connections
     private let threads: MultiThreadedEventLoopGroup
     private let running: Task<Void, Never>
@@ -28,7 +29,8 @@ package struct WebServer: Sendable {
     private init(
         _ options: WebServerOptions, _ threads: MultiThreadedEventLoopGroup, _ responder: @escaping Responder
     ) async throws {
-        let connections = Connections(options, options.answering(with: responder))
+        let state = ServerState(options, responder)
+        let connections = Connections(state)
         let listening = threads.next().makePromise(of: Int.self)
         let server = Server(
             childChannelSetup: connections,
@@ -37,7 +39,7 @@ package struct WebServer: Sendable {
             eventLoopGroup: threads, logger: Logger(label: "HTTPServer") { _ in SwiftLogNoOpLogHandler() })
         running = Task { do { try await server.run() } catch { listening.fail(error) } }
         port = try await listening.futureResult.get()
-        (self.server, self.connections, self.threads) = (server, connections, threads)
+        (self.server, self.state, self.connections, self.threads) = (server, state, connections, threads)
     }
 
     /// Checks that a server can listen at the address. Accepts no connection.
@@ -60,10 +62,11 @@ package struct WebServer: Sendable {
             group.addTask { try await Task.sleep(for: limit) }
             try await group.next()
             running.cancel()
-            connections.open.closeAll()
+            state.open.closeAll()
             group.cancelAll()
         }
         await running.value
+        await state.tasks.wait()
         try await threads.shutdownGracefully()
     }
 }

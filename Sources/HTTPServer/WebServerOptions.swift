@@ -26,21 +26,10 @@ package struct WebServerOptions: Sendable {
     /// not block.
     package var logRequest: (@Sendable (AccessLogEntry) -> Void)?
     /// Makes the answer to a request that the server refuses by itself. Receives no headers for `malformed` and
-    /// `headTooLong`, and the headers of the request for all other refusals. The server adds `Retry-After`.
-    package var refuse: @Sendable (WebServerRefusal, HTTPFields) -> WebResponse = { refusal, _ in
+    /// `headTooLong`, and the headers of the request for all other refusals; and the request's ID, if it has one. The
+    /// server adds `Retry-After`.
+    package var refuse: @Sendable (WebServerRefusal, HTTPFields, _ id: String?) -> WebResponse = { refusal, _, _ in
         WebResponse(status: refusal.status)
-    }
-
-    /// The address of a request's client; nil if it is unknown.
-    func client(of headers: HTTPFields, _ channel: any Channel) -> String? {
-        forwardedClient?(headers) ?? channel.remoteAddress?.ipAddress
-    }
-
-    /// The client that a request counts for in the limits of ``WebServerLimits/limitsEachClient``. Nil if these limits
-    /// do not apply to the request.
-    func network(of headers: HTTPFields, _ channel: any Channel) -> ClientNetwork? {
-        guard let forwardedClient else { return channel.remoteAddress.flatMap { ClientNetwork($0) } }
-        return forwardedClient(headers).map { ClientNetwork($0) }
     }
 
     /// The last address in `X-Forwarded-For`, which the proxy added. The client may have written the addresses before
@@ -58,7 +47,7 @@ package struct WebServerOptions: Sendable {
     package init(_ address: ListenAddress) { self.init(host: address.host, port: address.port) }
 }
 
-/// The header that carries a request's ID. A value that a client sends is replaced.
+/// The header that carries a request's ID. A value that a client sends is ignored.
 package struct RequestIDs: Sendable {
     let header: HTTPField.Name
     let make: @Sendable () -> String

@@ -59,7 +59,7 @@ import Testing
 
     private static func restrict(_ options: inout WebServerOptions, heldAnswerBytesMax: Int) {
         options.limits.heldAnswerBytesMax = heldAnswerBytesMax
-        options.refuse = { refusal, _ in WebResponse(status: refusal.status, body: "\(refusal)".utf8) }
+        options.refuse = { refusal, _, _ in WebResponse(status: refusal.status, body: "\(refusal)".utf8) }
     }
 
     /// - Returns: The whole answer.

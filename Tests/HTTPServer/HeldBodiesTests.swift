@@ -137,7 +137,7 @@ import Testing
     private static func restrict(_ options: inout WebServerOptions, heldBodyBytesMax: Int) {
         options.limits.bodyBytesMax = 100
         (options.limits.heldBodyBytesMax, options.limits.limitsEachClient) = (heldBodyBytesMax, false)
-        options.refuse = { refusal, _ in WebResponse(status: refusal.status, body: "\(refusal)".utf8) }
+        options.refuse = { refusal, _, _ in WebResponse(status: refusal.status, body: "\(refusal)".utf8) }
     }
 
     /// Sends a request with 50 bytes on a new connection.

@@ -49,7 +49,7 @@ import Testing
     @Test func `a too long request that ends inside its body gets one refusal and no other answer`() async throws {
         let rig = try await ServerRig {
             $0.limits.bodyBytesMax = 100
-            $0.refuse = { refusal, _ in WebResponse(status: refusal.status, body: ServerRig.big) }
+            $0.refuse = { refusal, _, _ in WebResponse(status: refusal.status, body: ServerRig.big) }
         }
         for _ in 0..<10 {
             let client = try rig.connect()
@@ -65,7 +65,7 @@ import Testing
     @Test func `the end of the input during a refusal causes no second answer`() async throws {
         let rig = try await ServerRig {
             $0.limits.bodyBytesMax = 100
-            $0.refuse = { refusal, _ in WebResponse(status: refusal.status, body: ServerRig.big) }
+            $0.refuse = { refusal, _, _ in WebResponse(status: refusal.status, body: ServerRig.big) }
         }
         let client = try rig.connect()
         client.send(Self.tooLongRequest)
@@ -106,7 +106,7 @@ import Testing
         options.limits.bodyBytesMax = 100
         options.limits.targetBytesMax = 100
         options.limits.headBytesMax = 1000
-        options.refuse = { (refusal: WebServerRefusal, _: HTTPFields) -> WebResponse in
+        options.refuse = { (refusal: WebServerRefusal, _: HTTPFields, _: String?) -> WebResponse in
             let text = "\(refusal.status.code) \(refusal)"
             return WebResponse(status: refusal.status, body: text.utf8)
         }

@@ -97,7 +97,7 @@ package final class CourierTransport: Transport {
         var options = WebServerOptions(settings.address)
         (options.limits, options.certificate) = (CourierLimits.server, certificate)
         if settings.isBehindTLS { options.forwardedClient = WebServerOptions.lastForwardedClient }
-        options.refuse = { refusal, headers in
+        options.refuse = { refusal, headers, _ in
             var answer = WebResponse.refusal(refusal)
             service.complete(&answer, to: headers)
             return answer

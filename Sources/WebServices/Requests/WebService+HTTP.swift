@@ -24,8 +24,8 @@ extension WebService {
         (options.certificate, options.logRequest) = (certificate, log)
         options.eventLoopThreads = 2
         options.requestIDs = RequestIDs(header: Self.requestIDHeader) { [ids] in ids.newUUID() }
-        options.refuse = { [ids, origins = settings.origins] refusal, headers in
-            var answer = Self.refusal(refusal, uuid: headers[Self.requestIDHeader] ?? ids.newUUID())
+        options.refuse = { [ids, origins = settings.origins] refusal, headers, id in
+            var answer = Self.refusal(refusal, uuid: id ?? ids.newUUID())
             origins.addHeaders(to: &answer.headers, of: headers, Self.permissions)
             return answer
         }
@@ -49,7 +49,7 @@ extension WebService {
             ServiceRequest(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",
                 header: { request.values(ofHeader: $0) }, body: request.body,
-                client: ClientNetwork(request.client ?? ""),
+                client: request.clientNetwork,
                 id: request.id ?? "", now: .wall(), whenClientIsGone: { request.whenClientIsGone($0) }))
         if settings.accessLog != nil { request.note(answer.notes.members) }
         return WebResponse(answer, status: HTTPResponse.Status(code: answer.status))
