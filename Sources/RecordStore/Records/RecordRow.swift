@@ -18,10 +18,13 @@ struct RecordRow {
     var fields: UnsafeRawBufferPointer { row.bytes(12) }
     var links: RecordLinks.Kinds { RecordLinks.Kinds(rawValue: row.int(13)) }
 
+    var created: RecordStamp {
+        RecordStamp(milliseconds: row.int(5), user: row.textIfAny(6), device: row.textIfAny(7))
+    }
+
     var system: SystemValues {
         SystemValues(
-            name: row.text(2), sequence: row.sequence(4),
-            created: RecordStamp(milliseconds: row.int(5), user: row.textIfAny(6), device: row.textIfAny(7)),
+            name: row.text(2), sequence: row.sequence(4), created: created,
             modified: RecordStamp(milliseconds: row.int(8), user: row.textIfAny(9), device: row.textIfAny(10)))
     }
 

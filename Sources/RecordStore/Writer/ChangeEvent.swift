@@ -11,6 +11,9 @@ struct ChangeEvent {
     let db: Database
     let statements: WriterStatements
 
+    /// Whether a command with a request led to the event, so that a client waits for it.
+    var hasRequest: Bool { event[.request]?.isString == true }
+
     /// The time of the event in milliseconds since 1970.
     var milliseconds: Int64 { now.microseconds / 1_000 }
 

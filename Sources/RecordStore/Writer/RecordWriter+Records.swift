@@ -9,11 +9,14 @@ extension RecordWriter {
         let isDeleted: Bool
         let links: RecordLinks.Kinds
         let type: String
+        /// Nil if the record is deleted, or its creation is not needed.
+        let created: RecordStamp?
         /// Nil if the record is deleted, or its zone has no indexes.
         let indexed: IndexedRecord?
     }
 
-    func save(_ change: ChangeEvent) throws {
+    /// - Returns: The saved record, if the event has a request.
+    func save(_ change: ChangeEvent) throws -> StoredRecord? {
         let record = try change.required(.record)
         let type = try change.requiredText(.recordType, in: record)
         let zone = try rowCache.zone(record[.zoneID], of: change.event, madeBy: change.sequence, change.db)
@@ -21,29 +24,18 @@ extension RecordWriter {
         try rememberUsers(of: change)
         let old = try find(record, zone, change)
         if let old, !old.isDeleted, type.equals(old.type) {
-            try update(old, record, zone, change)
+            let links = try update(old, record, zone, change)
+            return change.saved(record, created: old.created, links)
         } else {
             if let old { try remove(old, zone, change) }
-            try insert(record, type, zone, change)
+            let links = try insert(record, type, zone, change)
+            return change.saved(record, created: change.stamp, links)
         }
     }
 
     private func rememberUsers(of change: ChangeEvent) throws {
         for user in [change.event[.owner], change.event[.origin]?[.user]] {
             if let user { try rowCache.account(user, of: change.event, change.db) }
-        }
-    }
-
-    /// The record that an event has just saved.
-    func saved(_ change: ChangeEvent) throws -> StoredRecord? {
-        let record = try change.required(.record)
-        let name = try change.requiredText(.recordName, in: record)
-        let key = ZoneKey(record[.zoneID])
-        guard let zone = try rowCache.livingZone(record[.zoneID], of: change.event, change.db),
-            let database = DatabaseID(of: change.event)
-        else { return nil }
-        return try change.statements.findRecord.first([.int(zone.id), .json(name)]) { row in
-            RecordRow(row: row).record(in: key, of: database)
         }
     }
 
@@ -55,12 +47,16 @@ extension RecordWriter {
             let isLiving = !found.isDeleted
             return OldRecord(
                 id: found.id, isDeleted: !isLiving, links: found.links, type: row.text(3),
+                created: isLiving && change.hasRequest ? found.created : nil,
                 indexed: isIndexed && isLiving
                     ? IndexedRecord(system: found.system, fields: Array(found.fields)) : nil)
         }
     }
 
-    private func insert(_ record: JSONValue, _ type: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent) throws {
+    /// - Returns: What the record refers to.
+    private func insert(
+        _ record: JSONValue, _ type: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent
+    ) throws -> RecordLinks.Kinds {
         let (id, fields) = (Int64(change.sequence), record[.fields])
         let links = RecordLinks(of: fields, in: zone)
         let name = try change.requiredText(.recordName, in: record)
@@ -71,13 +67,17 @@ extension RecordWriter {
         try change.statements.restoreReferences.run([
             .int(zone.database), .blob(RecordTarget.bytes(zone.targetPrefix, name)),
         ])
-        guard indexes.hasIndexes(zone: zone.id) else { return }
+        guard indexes.hasIndexes(zone: zone.id) else { return links.kinds }
         let system = SystemValues(
             name: name.string ?? "", sequence: change.sequence, created: change.stamp, modified: change.stamp)
         try reindex(zone, nil, NewRecord(id: id, type: type.string ?? "", system: system, fields: fields), change)
+        return links.kinds
     }
 
-    private func update(_ old: OldRecord, _ record: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent) throws {
+    /// - Returns: What the record refers to.
+    private func update(
+        _ old: OldRecord, _ record: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent
+    ) throws -> RecordLinks.Kinds {
         let fields = record[.fields]
         let links = RecordLinks(of: fields, in: zone)
         try change.statements.updateRecord.run(
@@ -86,9 +86,10 @@ extension RecordWriter {
         let broken = try old.links.contains(.references) ? brokenTargets(of: old.id, change) : []
         try removeLinks(of: old, change)
         try add(links, of: old.id, in: zone, broken: broken, change)
-        guard var system = old.indexed?.system else { return }
+        guard var system = old.indexed?.system else { return links.kinds }
         (system.sequence, system.modified) = (change.sequence, change.stamp)
         try reindex(zone, old, NewRecord(id: old.id, type: old.type, system: system, fields: fields), change)
+        return links.kinds
     }
 
     /// Removes the row of a record that is created again: a deleted record, or a record whose type changes.
@@ -143,25 +144,43 @@ extension RecordWriter {
     }
 }
 
+extension ChangeEvent {
+    /// The record that the event saves; nil if the event has no request.
+    ///
+    /// - Parameter created: Nil only if the event has no request.
+    fileprivate func saved(
+        _ record: JSONValue, created: RecordStamp?, _ links: RecordLinks.Kinds
+    ) -> StoredRecord? {
+        guard hasRequest, let created, let database = DatabaseID(of: event) else { return nil }
+        let system = SystemValues(
+            name: record[.recordName]?.string ?? "", sequence: sequence, created: created, modified: stamp)
+        return StoredRecord(
+            database: database, zone: ZoneKey(record[.zoneID]), type: record[.recordType]?.string ?? "",
+            system: system, others: record.others, fields: Array(record[.fields]?.raw ?? JSONValue.emptyObject),
+            hasAssets: links.contains(.assets), namesAllTypes: links.contains(.types))
+    }
+}
+
 extension JSONValue {
     private static let noFields: StaticString = "{}"
 
-    /// The text of a record's fields.
-    fileprivate var fieldsValue: SQLValue {
-        self[.fields].map { .utf8($0.raw) }
-            ?? .utf8(
-                UnsafeRawBufferPointer(
-                    start: JSONValue.noFields.utf8Start, count: JSONValue.noFields.utf8CodeUnitCount))
+    fileprivate static var emptyObject: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: noFields.utf8Start, count: noFields.utf8CodeUnitCount)
     }
 
+    /// The text of a record's fields.
+    fileprivate var fieldsValue: SQLValue { .utf8(self[.fields]?.raw ?? JSONValue.emptyObject) }
+
+    fileprivate var othersValue: SQLValue { .text(others) }
+
     /// The members that Belfry keeps for clients without using them.
-    fileprivate var othersValue: SQLValue {
-        guard self["parent"] != nil || self["share"] != nil || self["shortGUID"] != nil else { return .null }
+    fileprivate var others: String? {
+        guard self["parent"] != nil || self["share"] != nil || self["shortGUID"] != nil else { return nil }
         var buffer = ByteBuffer()
         buffer.append("{")
         buffer.append("parent", self["parent"])
         buffer.append("share", self["share"])
         buffer.append("shortGUID", self["shortGUID"])
-        return .text(String(buffer.text.dropFirst()))
+        return String(buffer.text.dropFirst())
     }
 }

@@ -137,8 +137,9 @@ extension RecordWriter {
     /// An event of another type, such as `badge.set`, changes nothing in the store.
     private func apply(_ change: ChangeEvent) throws {
         guard let type = change.event[.type] else { return }
+        var saved: StoredRecord?
         switch type {
-        case EventName.recordSave: try save(change)
+        case EventName.recordSave: saved = try save(change)
         case EventName.recordDelete: try delete(change)
         case EventName.zoneSave: try saveZone(change)
         case EventName.zoneDelete: try deleteZone(change)
@@ -149,7 +150,6 @@ extension RecordWriter {
         default: return
         }
         guard let request = change.event[.request]?.string else { return }
-        let saved = type.equals(EventName.recordSave) ? try self.saved(change) : nil
         requests.append(change.appliedRequest(request, type: type, saved: saved))
     }
 }
