@@ -49,6 +49,7 @@ var libraries: [Target] {
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCRC32C"),
         .systemLibrary(name: "CSpawn"),
+        .systemLibrary(name: "CSQLiteConfig"),
         .systemLibrary(name: "CSyncFileRange"),
         .systemLibrary(name: "CVector"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
@@ -63,7 +64,8 @@ var libraries: [Target] {
         .target(
             name: "RecordStore",
             dependencies: [
-                "JSON", "Time", "Events", "CloudKitModel", "Predicates", .product(name: "GRDB", package: "GRDB.swift"),
+                "CSQLiteConfig", "JSON", "Time", "Events", "CloudKitModel", "Predicates",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .target(name: "BelfryClient", dependencies: ["JSON", "Events", "CloudKitModel", "Predicates"]),
@@ -191,8 +193,8 @@ var tests: [Target] {
     ]
         + libraries.filter {
             ![
-                "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CSyncFileRange", "CVector",
-                "BuiltInStages", "BuiltIns", "BelfryTestKit", "StageTool",
+                "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CSQLiteConfig", "CSyncFileRange",
+                "CVector", "BuiltInStages", "BuiltIns", "BelfryTestKit", "StageTool",
             ].contains($0.name)
         }.map {
             .tests(of: $0, testsAlsoUse[$0.name] ?? [])

@@ -1,3 +1,4 @@
+import CSQLiteConfig
 import Foundation
 import GRDB
 import Synchronization
@@ -56,6 +57,12 @@ package final class RecordStore: Sendable {
         }
         return configuration
     }
+
+    /// Makes SQLite stop counting the memory that it uses. All threads share the lock of this count, and with it two
+    /// queries at a time are a quarter to a half slower.
+    ///
+    /// A program may call this function only before it uses SQLite. Later calls have no effect.
+    package static func turnOffMemoryStatistics() { _ = belfry_turn_off_memory_statistics() }
 
     /// Moves all content into one file and closes the store. If the store has a writer, close the writer instead.
     package func close() throws(RecordStoreError) {

@@ -3,6 +3,7 @@ import BuiltInStages
 import Glibc
 import PipelineKit
 import PipelineRuntime
+import RecordStore
 import StageTool
 
 /// `belfry-api`, the gateway for CloudKit Web Services. `belfry up` starts it as `belfry api`.
@@ -26,6 +27,7 @@ package struct GatewayProgram: AsyncParsableCommand {
     package init() {}
 
     package func run() async throws {
+        RecordStore.turnOffMemoryStatistics()
         let text = try StageRunner.file(pipeline)
         let file = try PipelineFile.parse(text, registry: .builtInStages)
         let gateway = try Gateway(of: file, path: text.path) { StandardError.write("api: \($0)") }
