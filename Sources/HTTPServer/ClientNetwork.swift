@@ -3,7 +3,8 @@ import NIOCore
 /// The addresses that count as one client for limits: an IPv4 address, or the /64 network of an IPv6 address, because
 /// one customer of an access provider may use every address of that network.
 package struct ClientNetwork: Hashable, Sendable {
-    private let bytes: [UInt8]
+    /// A string that is equal for equal clients only.
+    package let key: String
 
     private static let networkBytes = 8
     /// RFC 4291, section 2.5.5.2: an IPv4 address in the form of IPv6.
@@ -11,6 +12,7 @@ package struct ClientNetwork: Hashable, Sendable {
 
     /// Nil for an address that is not of the Internet Protocol.
     init?(_ address: SocketAddress) {
+        let bytes: [UInt8]
         switch address {
         case .v4(let address): bytes = withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
         case .v6(let address):
@@ -19,6 +21,7 @@ package struct ClientNetwork: Hashable, Sendable {
             bytes = isMapped ? Array(all.suffix(4)) : Array(all.prefix(Self.networkBytes))
         case .unixDomainSocket: return nil
         }
+        self.init(bytes: bytes)
     }
 
     /// Ignores a port after the address, which some proxies add: `192.0.2.1:80`, `[2001:db8::1]:80`. A string that is
@@ -30,10 +33,7 @@ package struct ClientNetwork: Hashable, Sendable {
         self = parsed ?? ClientNetwork(bytes: Array(address.utf8))
     }
 
-    /// A string that is equal for equal clients only.
-    package var key: String { bytes.map { String($0, radix: 16) }.joined(separator: ".") }
-
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8]) { key = bytes.map { String($0, radix: 16) }.joined(separator: ".") }
 
     private static func withoutPort(_ text: String) -> String {
         if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }

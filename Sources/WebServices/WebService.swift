@@ -60,7 +60,7 @@ final class WebService: Sendable {
             throw ServiceError(.accessDenied, "the gateway has no keys; make one with `belfry key create`")
         }
         let caller = try ServiceError.ofAccess { () throws(AccessError) in
-            try access.authenticate(AccessRequest(request), at: request.now)
+            try access.authenticate(AccessRequest(request, path), at: request.now)
         }
         (notes.user, notes.key) = (caller.user, caller.keyName)
         if operation.writes {
@@ -147,7 +147,7 @@ final class WebService: Sendable {
             return (assertion, try json.optionalFlag("keepSignedIn") ?? false)
         }
         let signIn = try ServiceError.ofAccess { () throws(AccessError) in
-            try access.signIn(AccessRequest(request), assertion: assertion, keepsSignedIn: keeps, at: request.now)
+            try access.signIn(AccessRequest(request, path), assertion: assertion, keepsSignedIn: keeps, at: request.now)
         }
         return .object { json in
             json.append("userRecordName", signIn.user)
@@ -220,10 +220,10 @@ extension ServiceError {
 }
 
 extension AccessRequest {
-    init(_ request: ServiceRequest) {
+    init(_ request: ServiceRequest, _ path: WebServicesPath) {
         self.init(
             path: request.path, rawQuery: request.query, body: request.body, client: request.client.key,
-            header: request.header)
+            knownPath: path, header: request.header)
     }
 }
 

@@ -8,7 +8,7 @@ struct Authenticator {
     /// - Throws: ``AccessError`` if the request is malformed, if a credential is missing, wrong, or not valid for this
     ///   path or at this time, or if the path needs a user but the request has only an API token.
     func caller(of request: AccessRequest, at now: Instant) throws(AccessError) -> Caller {
-        let path = try WebServicesPath(request.path)
+        let path = try request.parsedPath
         let query = try CredentialQuery(request.rawQuery)
         if let signature = try RequestSignature(request) {
             guard query.isEmpty else {

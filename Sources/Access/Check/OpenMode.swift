@@ -9,7 +9,7 @@ enum OpenMode {
     static let keyName = "(open)"
 
     static func caller(of request: AccessRequest) throws(AccessError) -> Caller {
-        let path = try WebServicesPath(request.path)
+        let path = try request.parsedPath
         try checkSite(of: request)
         let query = try CredentialQuery(request.rawQuery)
         guard try RequestSignature(request) == nil else {

@@ -24,7 +24,7 @@ extension Authenticator {
         _ request: AccessRequest, _ text: String, keepsSignedIn: Bool, at now: Instant,
         use: (Assertion) throws(AccessError) -> Void
     ) throws(AccessError) -> SignIn {
-        let path = try WebServicesPath(request.path)
+        let path = try request.parsedPath
         let app = try app(try CredentialQuery(request.rawQuery), path)
         let assertion = try Assertion(text)
         let signer = try signer(of: assertion)

@@ -10,9 +10,11 @@ package struct AccessRequest {
     package var client: String
     /// Returns all values of a header. The name must be in lower case.
     package var header: (_ name: String) -> [String]
+    private let knownPath: WebServicesPath?
 
+    /// - Parameter knownPath: The parsed `path`, if the caller has parsed it already.
     package init(
-        path: String, rawQuery: String = "", body: [UInt8] = [], client: String,
+        path: String, rawQuery: String = "", body: [UInt8] = [], client: String, knownPath: WebServicesPath? = nil,
         header: @escaping (_ name: String) -> [String] = { _ in [] }
     ) {
         self.path = path
@@ -20,6 +22,11 @@ package struct AccessRequest {
         self.body = body
         self.client = client
         self.header = header
+        self.knownPath = knownPath
+    }
+
+    var parsedPath: WebServicesPath {
+        get throws(AccessError) { if let knownPath { knownPath } else { try WebServicesPath(path) } }
     }
 
     /// The value of a header; nil if the request does not have the header.
