@@ -2,8 +2,8 @@ import Events
 import JSON
 import ZeroMQ
 
-/// Answers `health` for a stage that cannot start yet, and no other request. Clients that open the link try again
-/// later.
+/// Serves the link of a stage that cannot start yet. It answers only `health`. A client that opens the link gets no
+/// answer and tries again later.
 final class StartupHealthServer {
     let socket: ZMQSocket
     private let plan: HostPlan

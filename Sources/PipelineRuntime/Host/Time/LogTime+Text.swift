@@ -13,7 +13,8 @@ extension LogTime {
             + "agree; the stage does not wait for that"
     }
 
-    /// The difference as text for people. The unit is the largest that fits into the difference at least twice.
+    /// The difference as text for people. The unit is the largest of days, hours and minutes that fits into the
+    /// difference at least twice; otherwise seconds.
     package static func text(_ difference: Duration) -> String {
         let seconds = abs(difference.components.seconds)
         for (unit, length) in [("days", Int64(86_400)), ("h", 3_600), ("min", 60)] where seconds >= 2 * length {

@@ -1,18 +1,18 @@
 import PipelineKit
 
-/// The pushes that wait for room at one transport, in order. A ``ContinuousTransport`` has a queue for each app. Any
-/// other transport gets its next batch only when the batch before has ended, and has one queue for all apps.
+/// The pushes of one app that wait for room at one transport, in order. A transport that is not a
+/// ``ContinuousTransport`` has one queue for all apps.
 ///
 /// One device may use only a part of the room. Its further pushes are parked, in order, and pushes for other devices
 /// overtake them.
 struct AppQueue {
     private var waiting = PushBuffer()
     private var parked: [UInt64: PushBuffer] = [:]
-    /// The devices with parked pushes, each once, and devices that had some until a moment ago.
+    /// The devices with parked pushes, each once. A device whose last parked push was taken is removed later.
     private(set) var parkedDevices: [UInt64] = []
     /// The elements of ``parkedDevices``.
     private var listedDevices: Set<UInt64> = []
-    /// Devices that have parked pushes, and for which a push in flight has ended since the pushes were parked.
+    /// The devices that had parked pushes when one of their pushes in flight ended.
     private var ready: [UInt64] = []
     private var loads: [UInt64: Load] = [:]
     private(set) var count = 0
@@ -151,12 +151,12 @@ private struct PushBuffer {
 
     mutating func popFirst() -> Delivery? {
         guard start < pushes.count else { return nil }
-        defer { drop() }
+        defer { moveStart() }
         return pushes[start].take()
     }
 
-    /// Frees the memory of removed pushes now and then.
-    private mutating func drop() {
+    /// Also frees the memory of removed pushes now and then.
+    private mutating func moveStart() {
         start += 1
         if start == pushes.count {
             (pushes, start) = ([], 0)

@@ -38,12 +38,12 @@ final class StageTransports: Sendable {
     struct Change: Sendable {
         fileprivate(set) var descriptions: [String] = []
         fileprivate var opened: [String: Entry] = [:]
-        fileprivate var closed: [String] = []
+        fileprivate var toClose: [String] = []
         fileprivate var changed: [(name: String, configuration: Configuration, change: TransportChange)] = []
 
-        fileprivate mutating func close(_ name: String, _ text: String) {
-            closed.append(name)
-            descriptions.append(text)
+        fileprivate mutating func markForClosing(_ name: String, _ description: String) {
+            toClose.append(name)
+            descriptions.append(description)
         }
     }
 
@@ -80,7 +80,7 @@ final class StageTransports: Sendable {
 
     /// Prepares a reload: opens the transports that are new, and leaves the current transports as they are. Throws if a
     /// new transport cannot be opened, or if a current transport refuses its new settings.
-    func change(to bindings: [TransportBinding], of host: StageHost) async throws -> Change {
+    func prepareChange(to bindings: [TransportBinding], of host: StageHost) async throws -> Change {
         var change = Change()
         do {
             for binding in bindings { try await add(binding, of: host, to: &change) }
@@ -89,7 +89,7 @@ final class StageTransports: Sendable {
             throw error
         }
         for name in entries.withLock({ $0.keys.sorted() }) where !bindings.contains(where: { $0.name == name }) {
-            change.close(name, "\(name) closed")
+            change.markForClosing(name, "\(name) closed")
         }
         return change
     }
@@ -102,14 +102,16 @@ final class StageTransports: Sendable {
             change.opened[name] = entry
             return change.descriptions.append("\(name) opened")
         }
-        if configuration.mustReopen(comparedTo: entry.configuration) { return change.close(name, "\(name) reopened") }
+        if configuration.mustReopen(comparedTo: entry.configuration) {
+            return change.markForClosing(name, "\(name) reopened")
+        }
         if let own = try await host.change(entry.transport, to: binding) {
             change.changed.append((name, configuration, own))
             if !own.descriptions.isEmpty {
                 change.descriptions.append("\(name): " + own.descriptions.joined(separator: ", "))
             }
         } else if configuration != entry.configuration {
-            change.close(name, "\(name) reopened")
+            change.markForClosing(name, "\(name) reopened")
         }
     }
 
@@ -120,7 +122,7 @@ final class StageTransports: Sendable {
         let closed = entries.withLock { entries in
             for one in change.changed { entries[one.name]?.configuration = one.configuration }
             entries.merge(change.opened) { $1 }
-            return change.closed.compactMap { entries.removeValue(forKey: $0)?.transport }
+            return change.toClose.compactMap { entries.removeValue(forKey: $0)?.transport }
         }
         for transport in closed { await transport.close() }
     }

@@ -29,8 +29,8 @@ final class TransportDispatcher: Sendable {
         var queues: [TransportQueue]
         /// The answers that the host has not taken yet. Their pushes still use room at their transports.
         var answers: [Arrival] = []
-        /// Whether a waiting answer ends an address or stops an app. The stage must get it before further pushes are
-        /// sent.
+        /// Whether a waiting answer forbids pushes to an address or an app. The stage must get this answer before
+        /// further pushes are sent.
         var mustSettleFirst = false
         var complaints: [String] = []
         /// The deferred pushes whose last answer was just taken.
@@ -50,8 +50,8 @@ final class TransportDispatcher: Sendable {
         var pushes: [Delivery]
     }
 
-    /// If this many pushes of one app wait, the stage takes no more input. But if other apps or transports have pushes
-    /// too, waiting or in flight, it takes input until ``sharedWaitingMax`` pushes wait.
+    /// If this many pushes of one app wait, the stage takes no more input. But while other apps or transports are in
+    /// use too, it takes input until ``sharedWaitingMax`` pushes wait.
     private static let waitingMax = 4_096
     /// If this many pushes wait in all, the stage takes no more input. Until then an app with ``waitingMax`` waiting
     /// pushes does not keep out the pushes of other apps and transports.
@@ -176,8 +176,8 @@ final class TransportDispatcher: Sendable {
 
     /// Takes the pushes for which there is room. The caller must ``send(_:)`` them or put them back.
     ///
-    /// Returns no pushes while an answer waits that may forbid some of them, for example because it ends a device
-    /// token.
+    /// Returns no pushes while an answer waits that may forbid some of them, for example because a device token is no
+    /// longer valid.
     func next() -> [Handover] {
         let now = monotonicNow()
         return state.withLock { state in
@@ -237,8 +237,8 @@ final class TransportDispatcher: Sendable {
         }
     }
 
-    /// Takes the answers that have come, and frees the room of their pushes. Leaves out a repeated answer, and an
-    /// answer to a push that its transport does not have.
+    /// Takes the answers that have come, and frees the room of their pushes. Leaves out a repeated answer, and a
+    /// transport's answer to a push that the transport does not have.
     func takeAnswers() -> [TransportAnswer] {
         state.withLock { state in
             let arrivals = state.answers
