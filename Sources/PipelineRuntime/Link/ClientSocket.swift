@@ -27,9 +27,9 @@ package enum ConnectionRefusal: Sendable, Hashable {
 
 /// A connecting socket that finds out why a connection is refused, and connects again.
 ///
-/// libzmq 4.3 gives up a connection when the other side refuses its key, and it accepts only one server key for a
-/// connection. After a refusal, this socket disconnects, and connects again after a pause. If the server may have the
-/// other of two keys, this socket connects again at once with that key.
+/// libzmq 4.3 gives up a connection when the other side refuses the client's key, and it can expect only one server key
+/// on a connection. After a refusal, this socket disconnects, and connects again after a pause. If the server may have
+/// the other of two keys, this socket connects again at once with that key.
 package final class ClientSocket: MessageSocket {
     private static let pause = Duration.milliseconds(500)
     /// After this many closed connections in a row, the refusal says that the other side has another key. A smaller

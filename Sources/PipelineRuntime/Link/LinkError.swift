@@ -25,7 +25,8 @@ package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
         case .upstreamLost(let endpoint, let log, let taken, let last):
             """
             \(endpoint): this stage's log includes event \(taken) of '\(log)', but '\(log)' now ends at \(last); \
-            the upstream has lost events (a log restored from a copy, or a power cut, unless `sync` is `always`)
+            the upstream has lost events (its log was restored from a copy, or it lost them in a power cut, which can \
+            happen unless `log.sync` is `always`)
             """
         case .connectionRefused(let endpoint, let refusal, let purpose): "\(endpoint): \(refusal.text(purpose))"
         case .silent(let endpoint, let waited):

@@ -44,7 +44,7 @@ package struct HealthProbe {
         return nil
     }
 
-    /// Removes the answers to questions that an earlier ``ask(timeout:forgetsPauses:)`` repeated.
+    /// An earlier ``ask(timeout:forgetsPauses:)`` may have sent its request several times and received only one answer.
     private func discardLateAnswers() throws {
         while try socket.receive(into: message, wait: false) == .received {}
     }

@@ -111,7 +111,7 @@ final class TransportDispatcher: Sendable {
             guard state.queues.reduce(0, { $0 + $1.waitingCount }) < Self.sharedWaitingMax else { return false }
             guard state.queues.contains(where: { $0.longestQueue >= Self.waitingMax }) else { return true }
             return state.queues.count { $0.inFlight > 0 || $0.waitingCount > 0 } > 1
-                || state.queues.contains { $0.hasSeveralApps(at: now) }
+                || state.queues.contains { $0.hasSeveralActiveApps(at: now) }
         }
     }
 

@@ -62,8 +62,11 @@ struct TransportQueue {
     init(_ name: String, _ route: Route) { (self.name, self.route) = (name, route) }
 
     var inFlight: Int { flights.count }
-    func hasSeveralApps(at now: ContinuousClock.Instant) -> Bool { queues.indices.count { isActive($0, at: now) } > 1 }
     var longestQueue: Int { queues.reduce(0) { max($0, $1.count) } }
+
+    func hasSeveralActiveApps(at now: ContinuousClock.Instant) -> Bool {
+        queues.indices.count { isActive($0, at: now) } > 1
+    }
 
     private func isActive(_ index: Int, at now: ContinuousClock.Instant) -> Bool {
         !queues[index].isEmpty || queues[index].inFlight > 0 || now - lastPushTimes[index] < Self.appIdle
@@ -134,7 +137,7 @@ struct TransportQueue {
             nextTurn = (index + 1) % queues.count
             if !isSilent(index, at: now), rooms.hasRoom(index, queues[index]),
                 let push = queues[index].next(
-                    room: rooms.most(index), perDevice: all[index].pushesPerDevice, at: now)
+                    room: rooms.pushesMax(index), perDevice: all[index].pushesPerDevice, at: now)
             {
                 rooms.use(index)
                 pushes.append(push)
@@ -248,17 +251,17 @@ private struct RoomLeft {
         for index in active { channels[rooms[index].channel]?.apps += 1 }
     }
 
-    func most(_ index: Int) -> Int { max(1, rooms[index].pushesMax) }
+    func pushesMax(_ index: Int) -> Int { max(1, rooms[index].pushesMax) }
 
     /// An app with fast answers may use all the room that is left. Any other app has an equal share of its channel's
     /// room. This share is at most an eighth while another app of the channel needs room: see ``AppQueue/needsRoom``.
     func hasRoom(_ index: Int, _ queue: AppQueue) -> Bool {
-        guard left > 0, let channel = channels[rooms[index].channel], channel.inFlight < most(index) else {
+        guard left > 0, let channel = channels[rooms[index].channel], channel.inFlight < pushesMax(index) else {
             return false
         }
         if queue.isFast { return true }
         let otherAppNeedsRoom = channel.appsNeedingRoom > (queue.needsRoom ? 1 : 0)
-        return inFlight[index] < max(1, most(index) / max(1, channel.apps, otherAppNeedsRoom ? 8 : 1))
+        return inFlight[index] < max(1, pushesMax(index) / max(1, channel.apps, otherAppNeedsRoom ? 8 : 1))
     }
 
     mutating func use(_ index: Int) {
