@@ -4,7 +4,7 @@ import Testing
 @testable import PipelineRuntime
 
 struct AppQueueTests {
-    @Test func `a device whose pushes are parked again and again is listed once`() throws {
+    @Test func `the list of parked devices has a device once, however often its pushes are parked`() throws {
         var (queue, now) = (AppQueue(), ContinuousClock.now)
         func push(_ number: UInt64) -> Delivery {
             Delivery(

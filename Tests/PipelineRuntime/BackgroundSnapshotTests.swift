@@ -45,7 +45,7 @@ import ZeroMQ
             "the background snapshot was written after the stop")
     }
 
-    @Test func `a dropped snapshot is not written after a later one`() throws {
+    @Test func `a snapshot that is dropped while it is made is never written, and later ones are`() throws {
         let folder = try Folder()
         let file = try PipelineFile.gateAndRelay(in: folder, relay: "{from: gate, stage: fifth}")
         let stage = try #require(file.stage(named: "relay"))

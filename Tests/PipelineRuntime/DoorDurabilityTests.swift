@@ -19,16 +19,16 @@ import ZeroMQ
             let producer = try Peer.connected(to: door, context.zmq)
             try producer.send(
                 LinkFrame.produce(producer: "p", secret: Peer.secret, first: 1), Array((line + "\n").utf8))
-            var isHeard = false
+            var isAnswered = false
             // The host updates its report only after it has sent the answers of a turn of its loop.
             try producer.wait(for: "the sync of the line's batch to be delayed") {
                 disk.delayedCount > 0 && gate.host.control.report.eventsIn > 0
             } onMessage: { _ in
-                isHeard = true
+                isAnswered = true
             }
             disk.runDelayedWork()
-            if !isHeard { _ = try producer.receive("answer") }
-            return isHeard
+            if !isAnswered { _ = try producer.receive("answer") }
+            return isAnswered
         }
         #expect(!early, "answered before it was durable")
         try await gate.stop()

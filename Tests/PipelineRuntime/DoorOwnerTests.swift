@@ -104,7 +104,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a new lasting name beyond the limit is refused, but a name with ~ is accepted`() async throws {
+    @Test func `a new lasting name beyond the limit is refused, but a name that begins with ~ is accepted`() async throws {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
             func send(_ name: String) throws {
@@ -143,7 +143,9 @@ import ZeroMQ
         }
     }
 
-    @Test func `a name from an earlier version continues at its position`() async throws {
+    @Test func `a name from an earlier version keeps its position and belongs to the next producer that sends lines`()
+        async throws
+    {
         let folder = try Folder()
         let file = try PipelineFile.gateAndRelay(in: folder)
         try Self.writeEarlierLog(in: folder)

@@ -5,7 +5,7 @@ import Testing
 import ZeroMQ
 
 @Suite struct HealthProbeTests {
-    @Test func `a late answer to an earlier question is not the answer to the next question`() async throws {
+    @Test func `a late answer to an earlier request is not taken for the answer to the next request`() async throws {
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: try Folder(), gate: "{bind: 'inproc://gate'}")
         let stage = try #require(file.stage(named: "gate"))
