@@ -104,7 +104,9 @@ import ZeroMQ
         }
     }
 
-    @Test func `a new lasting name beyond the limit is refused, but a name that begins with ~ is accepted`() async throws {
+    @Test func `a new lasting name beyond the limit is refused, but a name that begins with ~ is accepted`()
+        async throws
+    {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
             func send(_ name: String) throws {

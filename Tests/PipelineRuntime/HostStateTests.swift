@@ -12,7 +12,7 @@ struct HostStateTests {
         for _ in 0..<300 {
             var (state, history) = (HostState(), EventHistory())
             for _ in 0..<40 {
-                history.happen(&state, &draw)
+                history.applyRandomEvent(to: &state, &draw)
                 let conditions = HostState.Conditions(&draw)
                 #expect(history.difference(to: state, conditions) == nil, "\(history.events)")
             }
@@ -24,7 +24,7 @@ struct HostStateTests {
         var draw = Seeded(seed)
         for _ in 0..<1_000 {
             var (state, history) = (HostState(), EventHistory())
-            for _ in 0..<draw.below(30) { history.happen(&state, &draw) }
+            for _ in 0..<draw.below(30) { history.applyRandomEvent(to: &state, &draw) }
             let conditions = HostState.Conditions(&draw)
             var input = ToyInput(&draw)
             let expected = history.turn(conditions, input)
@@ -51,7 +51,7 @@ struct HostStateTests {
                 var host = ToyHost(world)
                 for _ in 0..<draw.below(60) { host.turn(&draw) }
                 world = host.world
-                #expect(world.hasExpectedStart, "\(world)")
+                #expect(world.isLogCorrectSoFar, "\(world)")
             }
             #expect(world.outputs == world.expected, "\(world)")
         }
@@ -179,7 +179,7 @@ private struct EventHistory {
     private init(events: [Event]) { self.events = events }
 
     /// Applies a random event to the state, one of the events that are possible now, and adds it to the list.
-    mutating func happen(_ state: inout HostState, _ draw: inout Seeded) {
+    mutating func applyRandomEvent(to state: inout HostState, _ draw: inout Seeded) {
         guard began != nil else {
             let committed = UInt64(draw.below(3))
             let step = draw.isOneIn(2) ? UnfinishedStep(draw.one(of: [.event, .wake]), first: 1) : nil
@@ -292,7 +292,7 @@ private struct ToyWorld {
 
     var expected: [Int] { parts.flatMap { $0.flatMap(\.self) } }
     var isDone: Bool { committed == UInt64(parts.count) && unfinished == nil }
-    var hasExpectedStart: Bool { expected.starts(with: outputs) }
+    var isLogCorrectSoFar: Bool { expected.starts(with: outputs) }
 
     init(_ draw: inout Seeded) {
         var next = 0

@@ -122,7 +122,9 @@ import ZeroMQ
         }
     }
 
-    @Test func `a refusal by the upstream ends the host with its reason`() async throws {
+    @Test func `if the upstream refuses a stage, the host ends with an error that has the upstream's reason`()
+        async throws
+    {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)
@@ -138,7 +140,9 @@ import ZeroMQ
     }
 
     @Test(arguments: [true, false])
-    func `an upstream whose log was replaced is refused for the log's identity`(_ whileRunning: Bool) async throws {
+    func `a stage ends with an error that has both logs' identities if its upstream's log was replaced`(
+        _ whileRunning: Bool
+    ) async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)

@@ -88,7 +88,7 @@ import Time
         #expect(time.behind == .zero)
     }
 
-    @Test func `the log's time follows a short step forward of the system clock at once`() {
+    @Test func `the log's time follows a short step forward of the machine's clock at once`() {
         var time = machine.time(from: start)
         let before = time.now(from: .epoch)
         machine.set(by: LogTime.stepMax)
@@ -96,7 +96,7 @@ import Time
         #expect(time.behind == .zero)
     }
 
-    @Test func `after a long step forward of the system clock, the log's time catches up a minute in each second`() {
+    @Test func `after a long step forward of the machine's clock, the log's time catches up a minute in each second`() {
         var time = machine.time(from: start)
         let before = time.now(from: .epoch)
         machine.set(by: .seconds(3_600))
