@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test
-    func `a new name belongs to the producer's CURVE client, or to its secret if the producer uses a stage's key`() {
+    func `a new name belongs to the client with the producer's CURVE key, or to the secret if the key is a stage's`() {
         let (shop, stage) = (ProducerOwner(client: "shop"), ProducerOwner(client: "stage ingest"))
         let secret = ProducerOwner(secret: "a secret of a test")
         #expect(ProducerOwner.owners(client: "shop", secret: "a secret of a test") == [shop, secret])

@@ -8,7 +8,7 @@ import Time
 /// Compares the inputs of a stage with the inputs that ``RecordedPast`` finds in the batches of the stage's log.
 struct RecordedPastTests {
     @Test(arguments: Seeded.seeds)
-    func `feeding batch by batch repeats what the stage did, in order and at its times`(seed: UInt64) {
+    func `feeding batch by batch repeats what the stage did, in the same order and at the same times`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<500 {
             let history = StageHistory(&draw)
@@ -17,7 +17,7 @@ struct RecordedPastTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `feeding event by event repeats what the stage did, in order and at its times`(seed: UInt64) {
+    func `feeding event by event repeats what the stage did, in the same order and at the same times`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<500 {
             let history = StageHistory(&draw)

@@ -6,7 +6,9 @@ import Testing
 
 /// A stage gets other settings while it runs.
 @Suite(.timeLimit(.minutes(5))) struct ReloadableStages {
-    @Test func `a reload stops the running host and starts another one with the new settings`() async throws {
+    @Test func `a reload replaces the host only if settings have changed, and fails for another log or an ended stage`()
+        async throws
+    {
         let folder = try Folder()
         let gate = try Gates(in: folder)
         let stage = ReloadableStage(try gate.host())

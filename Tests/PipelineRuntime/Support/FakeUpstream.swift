@@ -39,7 +39,7 @@ final class FakeUpstream {
 
     func waitUntilStopped(_ host: RunningHost) throws { try wait(untilWritten: .max, in: host) }
 
-    /// Reads messages until the condition is met.
+    /// See ``Peer/wait(for:until:onMessage:)``.
     func wait(for what: String, until isMet: () throws -> Bool) throws { try peer.wait(for: what, until: isMet) }
 
     func send(_ frames: [UInt8]...) throws { try peer.send([consumer] + frames) }
