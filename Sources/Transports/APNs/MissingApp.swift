@@ -15,7 +15,7 @@ enum MissingApp {
     static func remedy(_ reason: String) -> String? {
         guard reason.hasPrefix(start) else { return nil }
         return "add the app to the transport's apps, with this container, environment and topic, and with its "
-            + "team, key and keyFile; or correct what the device registered"
+            + "team, key and keyFile, or its certificate and certificateKey; or correct what the device registered"
     }
 
     fileprivate static func words(_ container: String, _ environment: String, _ topic: String?) -> String {

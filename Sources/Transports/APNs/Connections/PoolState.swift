@@ -93,8 +93,8 @@ struct PoolState {
     var timedOutInLastWindow = false
     /// How many pushes may be in flight besides the ``late`` pushes; at least 1.
     var allowance = 1
-    /// The newest failure: why a connection failed or received GOAWAY, or why a new token could not be made. Nil if a
-    /// server has sent SETTINGS or an answer since then.
+    /// The newest failure: why a connection failed or received GOAWAY, or why an expired token could not be replaced.
+    /// Nil if a server has sent SETTINGS or an answer since then.
     var failure: String?
     /// The reason in a GOAWAY that rejected the credential; nil again when pushes come, or when changed settings renew
     /// the connections.
@@ -109,7 +109,8 @@ struct PoolState {
     var late: [Delivery.ID: Int] = [:]
     /// The final answers of ``late`` pushes. They are kept in case the stage passes such a push again.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
-    /// How many failures in a row had a reason that blames the app: `Forbidden`, or an unknown reason. By topic.
+    /// By topic: how many failures in a row had a reason that may concern the whole app: `Forbidden`, or an unknown
+    /// reason.
     var appFailuresInARow: [String: Int] = [:]
     /// For each cause, the time at which a connection was replaced for it. Another replacement for the same cause
     /// updates the time, unless it replaces a connection that was opened before the time.

@@ -108,7 +108,7 @@ extension HTTP2Session {
 
     private mutating func finish(_ stream: UInt32, _ head: ResponseHead) {
         guard let removed = streams.remove(stream) else { return }
-        // A server may answer before it has read all of the body (RFC 9113, section 8.1).
+        // A server may answer before it has read the whole request (RFC 9113, section 8.1).
         if blocked[stream] != nil { writeReset(stream, .noError) }
         let body = bodies.isEmpty ? [] : bodies[stream] ?? []
         forget(stream)
@@ -148,7 +148,7 @@ extension HTTP2Session {
         sendBlocked()
     }
 
-    /// How many streams we open if the server sets no limit.
+    /// How many streams may be open at the same time if the server sets no limit.
     private static let streamsWithoutLimit = 1_000
 
     private mutating func apply(_ id: UInt16, _ value: Int) {
@@ -204,7 +204,7 @@ extension HTTP2Session {
         }
     }
 
-    /// Enlarges our receive window before the server has used it up.
+    /// Counts received bytes, and enlarges our receive window before the server has used it up.
     private mutating func noteReceived(_ bytes: Int) {
         unacknowledgedBytes += bytes
         guard unacknowledgedBytes > Self.windowBytes / 4 else { return }
