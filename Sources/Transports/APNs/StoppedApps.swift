@@ -11,8 +11,8 @@ final class StoppedApps: Sendable {
     init(_ context: TransportContext) { (name, tell) = (context.name, context.tell) }
 
     func note(_ answers: [TransportAnswer], to pushes: [Delivery]) {
-        let noAppIsStopped = reasons.withLock { $0.isEmpty }
-        guard !noAppIsStopped || answers.contains(where: { $0.outcome == .stopped }) else { return }
+        let isAnyAppStopped = reasons.withLock { !$0.isEmpty }
+        guard isAnyAppStopped || answers.contains(where: { $0.outcome == .stopped }) else { return }
         let apps = Dictionary(pushes.map { ($0.id, $0.app) }, uniquingKeysWith: { first, _ in first })
         for answer in answers {
             guard let app = apps[answer.id] ?? nil else { continue }

@@ -55,8 +55,8 @@ struct CourierPush: Sendable {
     let notificationID: String
     /// The payload that the device gets.
     let payload: Data
-    /// The whole payload, if parts of ``payload`` were left out because of its size. Nil if nothing was left out, or if
-    /// the whole payload is so large that the payload stage did not pass it on (more than 1 MiB).
+    /// The whole payload, if ``payload`` lacks parts of it because of the size. Nil in the cases that
+    /// ``Delivery/unpruned`` names.
     let unprunedPayload: Data?
     let expiration: Expiration
 

@@ -135,13 +135,13 @@ struct APNsPushReader: ~Copyable {
 extension Delivery {
     /// The same delivery, but with its whole line in ``Delivery/rest``, where the payload must be.
     fileprivate var withLineInRest: Delivery {
-        var divided = Delivery(id: id, transport: transport, app: app, head: [], rest: head)
-        divided.attempts = attempts
-        return divided
+        var moved = Delivery(id: id, transport: transport, app: app, head: [], rest: head)
+        moved.attempts = attempts
+        return moved
     }
 }
 
-/// The opaque token of a device, as hexadecimal digits in a path.
+/// The opaque token of a device: hexadecimal digits, which a request has in its path.
 enum DeviceToken {
     /// Belfry's own limit. Apple documents no limit ("Sending notification requests to APNs" says "variable length").
     static let digitsMax = 512

@@ -17,13 +17,13 @@ enum PushRules {
         guard kind.pushType != "background" || kind.priority == "5" else {
             throw UnsendablePush("a background push with apns-priority \(kind.priority): it must be 5")
         }
-        guard !usesCertificate || !needToken.contains(kind.pushType) else {
+        guard !usesCertificate || !typesThatNeedKey.contains(kind.pushType) else {
             throw UnsendablePush("a \(kind.pushType) push cannot be sent with a certificate: the app needs a key")
         }
         try checkSuffix(kind)
     }
 
-    private static let needToken: Set<String> = ["location", "liveactivity"]
+    private static let typesThatNeedKey: Set<String> = ["location", "liveactivity"]
 
     /// The suffix that follows the bundle ID in the topic, for each push type with a suffix.
     private static let suffixes = [

@@ -8,7 +8,7 @@ enum Route: Sendable, Equatable {
     case poll(CourierToken)
     case fetch(CourierToken, since: ChangeToken?, limit: Int)
     case markRead(CourierToken, ids: [String])
-    /// The CORS preflight request of a browser: whether a web page may send a request.
+    /// A browser's CORS preflight request, which asks whether a web page may send a request.
     case preflight
 
     /// Why a request is refused.

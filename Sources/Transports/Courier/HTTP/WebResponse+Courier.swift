@@ -21,7 +21,7 @@ extension WebResponse {
     }
 
     static let unknownToken = refusal(
-        .forbidden, "token.unknown", "no device is registered with this token: register one with a new token")
+        .forbidden, "token.unknown", "no device is registered with this token: register the device with a new token")
     static let closed = unavailable("the courier is closed")
 
     static func unavailable(_ reason: String) -> WebResponse {
