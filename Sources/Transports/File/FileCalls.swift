@@ -2,7 +2,7 @@ import EventLog
 import Glibc
 import PipelineKit
 
-/// The system calls that change a file. Tests replace them by calls that fail.
+/// The system calls that change a file, and the mode of new files. Tests replace the calls by calls that fail.
 struct FileCalls: Sendable {
     var write: @Sendable (CInt, UnsafeRawPointer, Int) -> Int = { Glibc.write($0, $1, $2) }
     var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }

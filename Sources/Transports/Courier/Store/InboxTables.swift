@@ -149,13 +149,12 @@ struct InboxTables {
     }
 }
 
-/// The names in the table `positions`: which log of pushes the tables are built from, up to which event of this log,
-/// and up to which entry of the log of marks (``MarksLog``).
+/// The names in the table `positions`.
 enum Position: String {
-    /// The identity of the log that pushes come from.
+    /// The identity of the log of pushes from which the tables were built.
     case log
     /// The event of the log of pushes up to which the device changes were applied.
     case devices
-    /// The last entry of the log of marks that was applied to the tables.
+    /// The last entry of the log of marks (``MarksLog``) that was applied to the tables.
     case marks
 }

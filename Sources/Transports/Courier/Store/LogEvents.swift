@@ -24,7 +24,8 @@ final class LogEvents {
 
     /// Calls `visit` with each event of the next batch.
     ///
-    /// - Parameter unwanted: Events whose line begins with this text are skipped without parsing.
+    /// - Parameter unwanted: Events whose line begins with this text are skipped without parsing. An empty text skips
+    ///   no event.
     /// - Returns: False at the current end of the log.
     func readBatch(except unwanted: StaticString = "", _ visit: Visit) throws -> Bool {
         guard let batch = try reader.next() else { return false }
