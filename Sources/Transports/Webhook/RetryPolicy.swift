@@ -21,7 +21,7 @@ struct RetryPolicy: Sendable {
     ///   - retryAfter: The wait that the server asked for. The result is at least this long. A wait of more than
     ///     ``retryAfterMax`` counts as ``retryAfterMax``.
     ///   - jitter: A random number from 0 to 1. Spreads the retries of many pushes over the second half of the wait
-    ///     that ``backoff`` gives. If `retryAfter` is longer than this wait, it is the result, without a spread.
+    ///     that ``backoff`` gives. If `retryAfter` is longer than the spread wait, the result is `retryAfter`.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
         guard attempt < attempts else { return nil }
         let own = DoublingWait(first: backoff, most: Self.backoffMax)

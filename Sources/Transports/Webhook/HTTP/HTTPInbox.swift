@@ -13,7 +13,7 @@ struct HTTPOrder: Sendable {
 final class HTTPInbox: Sendable {
     struct Messages: Sendable {
         var orders: [HTTPOrder] = []
-        /// Orders whose task was cancelled. Some may have ended already.
+        /// The IDs of orders whose tasks were cancelled. Some of these orders may have ended already.
         var withdrawn: [UInt64] = []
         var isClosed = false
     }

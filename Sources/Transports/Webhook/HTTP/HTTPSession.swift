@@ -22,7 +22,7 @@ struct HTTPAnswer: Sendable, Hashable {
 
 /// Why there is no answer.
 enum HTTPFailure: Error, Hashable {
-    /// - Parameter wasSent: Whether the server may have got the request.
+    /// - Parameter wasSent: Whether a part of the request was sent. The server may then have got the whole request.
     case timedOut(wasSent: Bool)
     /// There was no connection, or it ended before the head of the answer was complete. The text is the reason;
     /// `wasSent` is as above.

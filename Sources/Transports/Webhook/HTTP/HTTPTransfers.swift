@@ -34,14 +34,14 @@ final class HTTPTransfers {
             curl_multi_perform(multi, &count)
             endFinished()
             startNextRequests()
-            sleep(until: inbox.wakeDescriptor)
+            sleep(wokenBy: inbox.wakeDescriptor)
             messages = inbox.takeMessages()
         }
         for transfer in inFlight.values { end(transfer, .failure(.cancelled)) }
         for order in waiting + messages.orders { order.end.resume(returning: .failure(.cancelled)) }
     }
 
-    private func sleep(until wakeDescriptor: CInt) {
+    private func sleep(wokenBy wakeDescriptor: CInt) {
         var wake = curl_waitfd(fd: wakeDescriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
         curl_multi_poll(multi, &wake, 1, Self.sleepMilliseconds, nil)
     }
