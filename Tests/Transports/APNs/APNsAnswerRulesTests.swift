@@ -132,7 +132,7 @@ import Time
         }
     }
 
-    @Test func `a push that a second connection rejects too is deferred with the reason`() async throws {
+    @Test func `a push that gets IdleTimeout on a second connection too is deferred with this reason`() async throws {
         try await APNsRig.with(script: [Self.always(400, "IdleTimeout")]) { rig in
             let reported = await rig.deliver(apnsPush(1))[0]
             #expect(

@@ -33,7 +33,7 @@ import Time
         }
     }
 
-    @Test func `an app can use a certificate instead of tokens`() async throws {
+    @Test func `an app can use a certificate instead of provider tokens`() async throws {
         try await APNsRig.with("certificate") { rig in
             #expect(await rig.deliver(apnsPush(1)).map(\.outcome) == [.accepted])
             #expect(rig.apns.received.first?.keyID == nil)
@@ -222,7 +222,7 @@ import Time
         await transport.close()
     }
 
-    @Test func `pushes with one device and collapse ID keep their order`() async throws {
+    @Test func `pushes to one device with one collapse ID keep their order`() async throws {
         try await APNsRig.with("connections: 4", script: [#"{"do":{"latency":[0,20]}}"#]) { rig in
             let pushes = (1...40).map { apnsPush($0, token: $0 % 2 == 0 ? "aa" : "bb", collapse: "c") }
             #expect(await rig.deliver(pushes).allSatisfy { $0.outcome == .accepted })

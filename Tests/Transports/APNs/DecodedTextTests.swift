@@ -78,7 +78,7 @@ import Time
         var reader = APNsPushReader(collapsesRepeats: true)
         do {
             _ = try reader.read(apnsPush(1, collapse: collapse), topic: "t")
-            Issue.record("\(collapse) is read")
+            Issue.record("\(collapse) is not rejected")
         } catch {
             #expect(error.reason == "the value of the header apns-collapse-id is not a string that HTTP can carry")
         }
