@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `after GOAWAY, requests above the last stream are reported as refused`() {
+    @Test func `requests on streams above the last stream of a GOAWAY are reported as refused`() {
         var session = HTTP2Session.ready()
         for tag in 1...3 { session.submit(.of("{}"), tag: tag) }
         session.receive(ServerFrames.goAway(last: HTTP2Session.lastStreamMax))

@@ -9,8 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct MisbehavingServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
-    /// After the first call, a call of `deliver` may wait an hour for answers. If the transport waited for the server
-    /// again, the test would exceed its time limit.
+    /// After the first call of `deliver`, the window is an hour long. If a later call waited for the server, the test
+    /// would exceed its time limit.
     @Test(arguments: bad)
     func `a misbehaving server delays only the first delivery, and gets the push when it answers requests`(
         _ conduct: RawServer.Conduct

@@ -86,7 +86,7 @@ import Time
         }
     }
 
-    @Test func `a token file is readable only by its owner, and is ignored if it is damaged`() throws {
+    @Test func `a token file is made with its folder, is private to its owner, and is ignored if damaged`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "token-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

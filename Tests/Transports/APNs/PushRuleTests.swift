@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [("location", ".location-query"), ("liveactivity", ".push-type.liveactivity")])
-    func `a certificate cannot send location and Live Activity pushes`(type: String, suffix: String) {
+    func `location and Live Activity pushes cannot be sent with a certificate`(type: String, suffix: String) {
         let refusal = refusal(type, topic: Self.app + suffix, usesCertificate: true)
         #expect(refusal == "a \(type) push cannot be sent with a certificate: the app needs a key")
         #expect(self.refusal("alert", usesCertificate: true) == nil)

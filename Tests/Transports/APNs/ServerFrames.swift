@@ -22,10 +22,10 @@ struct ServerFrames {
         for (name, value) in fields {
             block += [0x00, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
         }
-        let hasNoBody = body.isEmpty
-        let flags = FrameFlag.endHeaders | (hasNoBody ? FrameFlag.endStream : 0)
+        let hasBody = !body.isEmpty
+        let flags = FrameFlag.endHeaders | (hasBody ? 0 : FrameFlag.endStream)
         let head = frame(.headers, flags: flags, stream: stream, block)
-        return hasNoBody ? head : head + frame(.data, flags: FrameFlag.endStream, stream: stream, Array(body.utf8))
+        return hasBody ? head + frame(.data, flags: FrameFlag.endStream, stream: stream, Array(body.utf8)) : head
     }
 
     static func reset(_ stream: UInt32, _ code: HTTP2ErrorCode) -> [UInt8] {
