@@ -11,13 +11,16 @@ import RecordStore
 extension WebService {
     typealias WriteResult = PendingWrites<AppliedRequest>.Result
 
-    /// Writes the operations of `modify`, each in a line of its own.
+    /// Writes operations of `modify`, each in a line of its own.
+    ///
+    /// - Parameter chosen: The indexes of the operations, in ascending order.
+    /// - Returns: The results of the chosen operations, in their order.
     func writeAsCreator(
-        _ modify: ModifyRequest, _ lineMaker: LineMaker, _ session: Session
+        _ modify: ModifyRequest, _ chosen: [Int], _ lineMaker: LineMaker, _ session: Session
     ) async throws(ServiceError) -> [WriteResult] {
         let (rule, deadline) = (CreatorRule(user: lineMaker.origin.user), ContinuousClock.now + settings.writeTimeout)
         var results = [WriteResult](repeating: .refused(CreatorRule.busy), count: modify.items.count)
-        var open = Array(modify.items.indices)
+        var open = chosen
         for round in 0... {
             guard !open.isEmpty, .now < deadline else { break }
             // Between two tries, the writes of others have time to end.
@@ -39,7 +42,7 @@ extension WebService {
                 .filter { modify.items[$0].text.isForced && $1.isRefused(because: found[$0]) }.map(\.0)
             for (index, result) in zip(sent, written) where !open.contains(index) { results[index] = result }
         }
-        return results
+        return chosen.map { results[$0] }
     }
 
     /// What the store has at the address of each operation.

@@ -14,6 +14,8 @@ struct ModifyRequest: Sendable {
         let zone: ZoneKey
         /// The fields of the record in the answer; nil for all fields.
         let desiredKeys: [String]?
+        /// The targets of the `DELETE_SELF` references that the operation saves.
+        let deleteTargets: [Key]
         /// The index of the line with this operation.
         let line: Int
         /// The operation's index in its line.
@@ -105,6 +107,7 @@ private struct ParsedOperation {
     private let recordName: String
     private let zone: ZoneKey
     private let desiredKeys: [String]?
+    private let deleteTargets: [ModifyRequest.Key]
     private let text: OperationText
 
     init(
@@ -133,6 +136,7 @@ private struct ParsedOperation {
         self.zone = ZoneKey(zone)
         desiredKeys = try json.optionalTexts("desiredKeys") ?? common.desiredKeys
         text = try OperationText(operation, record, recordName, zoneID, assets)
+        deleteTargets = operation.isDelete ? [] : ReferenceLimit.targets(of: record[.fields], in: self.zone)
     }
 
     /// Equal for two operations on the same record.
@@ -140,7 +144,7 @@ private struct ParsedOperation {
 
     func item(line: Int, indexInLine: Int) -> ModifyRequest.Item {
         ModifyRequest.Item(
-            text: text, recordName: recordName, zone: zone, desiredKeys: desiredKeys, line: line,
-            indexInLine: indexInLine)
+            text: text, recordName: recordName, zone: zone, desiredKeys: desiredKeys, deleteTargets: deleteTargets,
+            line: line, indexInLine: indexInLine)
     }
 }

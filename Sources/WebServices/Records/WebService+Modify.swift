@@ -13,10 +13,11 @@ extension WebService {
         let modify = try body.read(request.body) { json throws(ServiceError) in
             try ModifyRequest(json, assets, in: session.database, newName: ids.newUUID)
         }
-        let results =
+        let results = try await limitingReferences(modify, session) { lines throws(ServiceError) in
             session.database == .public
-            ? try await writeAsCreator(modify, lineMaker, session)
-            : try await write(try modify.lines(lineMaker), by: .now + settings.writeTimeout)
+                ? try await writeAsCreator(modify, lines.map(\.lowerBound), lineMaker, session)
+                : try await write(try modify.lines(lines, lineMaker), by: .now + settings.writeTimeout)
+        }
         return ModifyAnswer(modify, results, session.databaseID, assetURL(for: request), uuid: request.id).answer
     }
 
@@ -30,7 +31,9 @@ extension WebService {
 }
 
 extension ModifyRequest {
-    fileprivate func lines(_ lineMaker: LineMaker) throws(ServiceError) -> [PendingLine] {
+    fileprivate func lines(
+        _ lines: [Range<Int>], _ lineMaker: LineMaker
+    ) throws(ServiceError) -> [PendingLine] {
         try lines.map { operations throws(ServiceError) in try line(operations, lineMaker) }
     }
 
@@ -135,8 +138,8 @@ extension WriteLedger.Refusal {
 }
 
 extension ServiceError {
-    /// A refusal in CloudKit's terms. The codes `record.owner`, `record.busy` and `write.not_sent` come
-    /// from the gateway, all other codes from the door.
+    /// A refusal in CloudKit's terms. The codes `record.owner`, `record.busy`, `reference.too_many` and
+    /// `write.not_sent` come from the gateway, all other codes from the door.
     init<ID, Event>(_ refusal: WriteLedger<ID, Event>.Refusal) {
         let place = refusal.path.replacing(/^operations\[[0-9]+\]\.?/, with: "")
         // The door's reason may name a command of producers. A client of the gateway needs a request instead.
@@ -154,7 +157,7 @@ extension ServiceError {
         case "record.missing": .notFound
         case "zone.missing": .zoneNotFound
         case "reference.missing": .validatingReferenceError
-        case "record.too_large", "json.too_long": .quotaExceeded
+        case "record.too_large", "json.too_long", "reference.too_many": .quotaExceeded
         default: .badRequest
         }
     }
