@@ -57,13 +57,11 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
     private var isDraining = false
     private var disconnectActions: [@Sendable () -> Void] = []
 
-    private var options: WebServerOptions { server.options }
-
     init(_ server: ServerState) { self.server = server }
 
     func handlerAdded(context: ChannelHandlerContext) {
         (self.context, executor) = (context, EventLoopExecutor(context.eventLoop))
-        isHTTP1 = HTTP1Connection.add(to: context.pipeline.syncOperations, options)
+        isHTTP1 = HTTP1Connection.add(to: context.pipeline.syncOperations, server.options)
         watch = .of(isHTTP1 ? context.channel : context.channel.parent)
         peer = watch?.peer ?? Peer(context.channel.remoteAddress)
         watch?.exchangeBegan()
@@ -115,7 +113,7 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
 
     private func answerIfReady() {
         guard let request, !request.isAnswering, !request.needsRest else { return }
-        self.request?.isAnswering = true
+        request.isAnswering = true
         if let refusal = request.refusal { answer(refusing: refusal) } else { respond(to: request) }
     }
 
@@ -124,7 +122,7 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
         let number = number
         let reference = Reference(exchange: NIOLoopBound(self, eventLoop: context.eventLoop), number: number)
         let whole = WebRequest(request, from: peer, reference)
-        let room = self.request?.takeRoom()
+        let room = request.takeRoom()
         server.tasks.begin()
         task = .immediate(executorPreference: executor) { [server] in
             let answer = await server.responder(whole)
@@ -175,7 +173,7 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
 
     private func answer(refusing refusal: WebServerRefusal) {
         let headers = hasRefused ? [:] : request?.head.headerFields ?? [:]
-        var answer = options.refuse(refusal, headers, request?.id)
+        var answer = server.options.refuse(refusal, headers, request?.id)
         if let seconds = refusal.retryAfterSeconds { answer.headers[.retryAfter] = "\(seconds)" }
         request?.giveBackRoom()
         write(answer)
@@ -188,7 +186,7 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
         if answer.body.readableBytes > WebServerLimits.smallAnswerBytesMax {
             var room = server.answers.reservation(for: request.network)
             guard room.add(answer.body.readableBytes) else { return self.answer(refusing: .tooManyAnswers) }
-            self.request?.answerRoom = room
+            request.answerRoom = room
         }
         write(answer)
     }
@@ -209,7 +207,7 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
     private func completed(_ head: HTTPResponse) -> HTTPResponse {
         var head = head
         request?.status = head.status.code
-        if let ids = options.requestIDs { head.headerFields[ids.header] = request?.id }
+        if let ids = server.options.requestIDs { head.headerFields[ids.header] = request?.id }
         // Closes the channel after this answer if the request has not arrived whole, or if the client asked for it.
         if let request, !request.isWhole || request.isLast { closesWhenWritten = true }
         if closesWhenWritten, isHTTP1 { head.headerFields[.connection] = "close" }
@@ -241,16 +239,15 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
 
     private func drain(_ context: ChannelHandlerContext) {
         isDraining = true
-        timer?.set(options.limits.drainWait)
+        timer?.set(server.options.limits.drainWait)
         context.close(mode: .output, promise: nil)
         context.read()
     }
 
     private func end(_ request: RequestInFlight, isComplete: Bool) {
-        var request = request
         request.giveBackRoom()
         for action in request.whenAnswered { action() }
-        options.logRequest?(request.entry(isComplete: isComplete))
+        server.options.logRequest?(request.entry(isComplete: isComplete))
     }
 
     private func continueOrClose(_ context: ChannelHandlerContext) {
@@ -281,7 +278,7 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
     private func enter(_ new: Phase) {
         guard new != phase, !isDraining else { return }
         phase = new
-        let limits = options.limits
+        let limits = server.options.limits
         timer?.set(new == .awaitingAnswer ? nil : new == .writing ? limits.responseWait : limits.requestWait)
     }
 }

@@ -2,8 +2,8 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// A request, from its head to the end of its answer.
-struct RequestInFlight {
+/// A request, from its head to the end of its answer. Only the event loop of its ``Exchange`` may use it.
+final class RequestInFlight {
     let head: HTTPRequest
     /// The path as the client sent it, still percent-encoded.
     let path: String
@@ -54,8 +54,7 @@ struct RequestInFlight {
 
     /// Why the server refuses the request because of its head. Claims the path for a body that is longer than those of
     /// other paths.
-    private mutating func refusal(_ limits: WebServerLimits) -> WebServerRefusal? {
-        let path = path
+    private func refusal(_ limits: WebServerLimits) -> WebServerRefusal? {
         guard (head.path ?? "").utf8.count <= limits.targetBytesMax else { return .targetTooLong }
         let length = head.headerFields[.contentLength].map { Int($0) ?? .max } ?? 0
         guard length <= bodyBytesMax else { return .bodyTooLong }
@@ -68,7 +67,7 @@ struct RequestInFlight {
     var needsRest: Bool { needsBody && refusal == nil && !isWhole }
 
     /// Adds a part of the body. Drops it if ``needsRest`` is false.
-    mutating func add(_ part: ByteBuffer) {
+    func add(_ part: ByteBuffer) {
         guard needsRest else { return }
         if part.readableBytes > bodyBytesMax - body.count {
             refusal = .bodyTooLong
@@ -80,10 +79,10 @@ struct RequestInFlight {
     }
 
     /// The caller must end the reservation when nobody uses the body any more.
-    mutating func takeRoom() -> BodyReservation? { room.take() }
+    func takeRoom() -> BodyReservation? { room.take() }
 
     /// Gives back all room that the request holds.
-    mutating func giveBackRoom() {
+    func giveBackRoom() {
         room?.end()
         answerRoom?.end()
         (room, answerRoom) = (nil, nil)
