@@ -19,7 +19,7 @@ package enum Fields {
 
     @inline(__always)
     private static func check(field: JSONValue, allowsNull: Bool) throws(ModelError) {
-        guard field.isObject else { throw field.kindError("a field is an object {\"value\": …, \"type\": …}") }
+        guard field.isObject else { throw field.kindError("a field must be an object {\"value\": …, \"type\": …}") }
         guard let value = field["value"] else {
             throw ModelError.missing("value", "is required: if a field has no value, leave the field out")
         }
@@ -34,7 +34,7 @@ package enum Fields {
     @inline(__always)
     private static func check(_ value: JSONValue, fits type: FieldType) throws(ModelError) {
         guard type.isList else { return try check(value, fits: type.base) }
-        guard value.isArray else { throw misfit("a value of a list type is an array", value, expected: .array) }
+        guard value.isArray else { throw misfit("a value of a list type must be an array", value, expected: .array) }
         if type.base == .unknown { return try checkUntypedList(value) }
         var index = 0
         for element in value.elements {
@@ -46,7 +46,8 @@ package enum Fields {
     @inline(__always)
     private static func check(_ value: JSONValue, fits base: FieldType.Base) throws(ModelError) {
         switch base {
-        case .string: guard value.isString else { throw misfit("a STRING is a JSON string", value, expected: .string) }
+        case .string:
+            guard value.isString else { throw misfit("a STRING must be a JSON string", value, expected: .string) }
         case .int64: guard value.int64 != nil else { throw misfit(int64Rule, value, expected: .number) }
         case .double: guard value.double != nil else { throw misfit(doubleRule, value, expected: .number) }
         case .timestamp: guard value.double != nil else { throw misfit(timestampRule, value, expected: .number) }
@@ -77,7 +78,9 @@ package enum Fields {
         for element in list.elements {
             try under(element: index) { () throws(ModelError) in
                 guard !element.isArray else { throw misfit("a list cannot contain lists") }
-                guard index == 0 || element.kind == first else { throw misfit("the elements of a list have one type") }
+                guard index == 0 || element.kind == first else {
+                    throw misfit("the elements of a list must have one type")
+                }
                 try checkUntyped(element)
             }
             (index, first) = (index + 1, element.kind)
@@ -90,16 +93,16 @@ package enum Fields {
     /// The rule, followed by the kind of the value if the rule expects another kind.
     @inline(never)
     static func misfit(_ rule: String, _ value: JSONValue, expected kind: JSONValue.Kind) -> ModelError {
-        misfit(value.kind == kind ? rule : "\(rule), not \(value.kindName)")
+        misfit(value.kind == kind ? rule : "\(rule), but this is \(value.kindName)")
     }
 
     private static var int64Rule: String {
-        "an INT64 is a whole number from \(Int64.min) to \(Int64.max), written without fraction or exponent"
+        "an INT64 must be a whole number from \(Int64.min) to \(Int64.max), written without fraction or exponent"
     }
-    private static var doubleRule: String { "a DOUBLE is a number in the range of a double" }
-    private static var timestampRule: String { "a TIMESTAMP is a number of milliseconds since 1970" }
-    private static var bytesRule: String { "BYTES are a string in base64 (RFC 4648, section 4) with its padding" }
-    private static var assetRule: String { "an ASSETID is an object that describes the asset" }
+    private static var doubleRule: String { "a DOUBLE must be a number in the range of a double" }
+    private static var timestampRule: String { "a TIMESTAMP must be a number of milliseconds since 1970" }
+    private static var bytesRule: String { "BYTES must be a string in base64 (RFC 4648, section 4) with its padding" }
+    private static var assetRule: String { "an ASSETID must be an object that describes the asset" }
 }
 
 /// Checks the value of a field of type LOCATION: `{"latitude": 52.5, "longitude": 13.4, …}`.
@@ -110,14 +113,14 @@ package enum Location {
 
     package static func check(_ value: JSONValue) throws(ModelError) {
         guard value.isObject else {
-            throw Fields.misfit("a LOCATION is an object with latitude and longitude", value, expected: .object)
+            throw Fields.misfit("a LOCATION must be an object with latitude and longitude", value, expected: .object)
         }
         try check("latitude", of: value, in: CloudKitLimits.latitudeRange)
         try check("longitude", of: value, in: CloudKitLimits.longitudeRange)
         for key in optionalNumbers {
             guard let other = value[key] else { continue }
             guard other.double != nil else {
-                throw Fields.misfit("\(key) is a number", other, expected: .number).under("\(key)")
+                throw Fields.misfit("\(key) must be a number", other, expected: .number).under("\(key)")
             }
         }
     }
@@ -127,7 +130,7 @@ package enum Location {
     ) throws(ModelError) {
         let degrees = try value.required(key)
         guard let number = degrees.double, range.contains(number) else {
-            let rule = "\(key) is a number of degrees from \(Int(range.lowerBound)) to \(Int(range.upperBound))"
+            let rule = "\(key) must be a number of degrees from \(Int(range.lowerBound)) to \(Int(range.upperBound))"
             throw Fields.misfit(rule, degrees, expected: .number).under("\(key)")
         }
     }

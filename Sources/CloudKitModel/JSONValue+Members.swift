@@ -23,19 +23,19 @@ extension JSONValue {
     /// - Throws: `member.kind` if the value is not an object.
     @inline(__always)
     package func expectObject(_ what: StaticString) throws(ModelError) {
-        guard isObject else { throw kindError("\(what) is an object") }
+        guard isObject else { throw kindError("\(what) must be an object") }
     }
 
     /// - Throws: `member.kind` if the value is not an array.
     @inline(__always)
     package func expectArray(_ what: StaticString) throws(ModelError) {
-        guard isArray else { throw kindError("\(what) is an array") }
+        guard isArray else { throw kindError("\(what) must be an array") }
     }
 
     /// - Throws: `member.kind` if the value is not a string.
     @inline(__always)
     package func expectString(_ what: StaticString) throws(ModelError) {
-        guard isString else { throw kindError("\(what) is a string") }
+        guard isString else { throw kindError("\(what) must be a string") }
     }
 
     /// The flag under `key`; false if it is missing.
@@ -43,7 +43,7 @@ extension JSONValue {
     /// - Throws: `member.kind` if the member is neither `true` nor `false`.
     package func flag(_ key: StaticString) throws(ModelError) -> Bool {
         guard let value = self[key] else { return false }
-        guard let flag = value.bool else { throw value.kindError("\(key) is true or false").under("\(key)") }
+        guard let flag = value.bool else { throw value.kindError("\(key) must be true or false").under("\(key)") }
         return flag
     }
 
@@ -68,7 +68,7 @@ extension JSONValue {
 
     package func kindError(_ rule: String) -> ModelError {
         let advice = isNull ? ": leave out an optional member that has no value" : ""
-        return ModelError("member.kind", "\(rule), not \(kindName)\(advice)")
+        return ModelError("member.kind", "\(rule), but this is \(kindName)\(advice)")
     }
 }
 
@@ -80,7 +80,7 @@ extension ModelError {
 
     @inline(never)
     package static func unknownWord(_ value: JSONValue, _ words: [StaticString], _ what: String) -> ModelError {
-        guard let word = value.string else { return value.kindError("\(what) is a string") }
+        guard let word = value.string else { return value.kindError("\(what) must be a string") }
         let advice = Spelling.advice(for: word, among: words)
         return ModelError("word.unknown", "\(what) cannot be \"\(word.quotable)\": \(advice)")
     }

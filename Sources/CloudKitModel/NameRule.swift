@@ -63,7 +63,7 @@ package struct NameRule: Sendable {
 
     @inline(never)
     private func explain(_ value: JSONValue) -> ModelError? {
-        guard let text = value.string else { return value.kindError("\(what) is a string") }
+        guard let text = value.string else { return value.kindError("\(what) must be a string") }
         let bytes = text.utf8.count
         guard bytes > 0, bytes <= bytesMax else {
             return ModelError("name.length", "\(what) has 1 to \(bytesMax) bytes, not \(bytes)")

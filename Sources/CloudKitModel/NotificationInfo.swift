@@ -44,7 +44,7 @@ package enum NotificationInfo {
     }
 
     private static func checkNames(_ list: JSONValue, _ key: StaticString) throws(ModelError) {
-        guard list.isArray else { throw list.kindError("\(key) is an array of field names") }
+        guard list.isArray else { throw list.kindError("\(key) must be an array of field names") }
         var index = 0
         for name in list.elements {
             try under(element: index) { () throws(ModelError) in try NameRule.fieldName.check(name) }

@@ -19,7 +19,7 @@ package enum Reference {
 
     package static func check(_ value: JSONValue) throws(ModelError) {
         guard value.isObject else {
-            throw Fields.misfit("a REFERENCE is an object with a recordName", value, expected: .object)
+            throw Fields.misfit("a REFERENCE must be an object with a recordName", value, expected: .object)
         }
         try checkTarget(of: value)
         if let action = value[.action] {
@@ -29,7 +29,7 @@ package enum Reference {
         }
     }
 
-    /// Checks the record that an object names with `recordName` and `zoneID`. The zone may be missing.
+    /// Checks the members `recordName` and `zoneID` with which an object names a record. `zoneID` may be missing.
     ///
     /// - Throws: `member.kind`, `member.missing`, `member.conflict` or `name.*`.
     package static func checkTarget(of value: JSONValue) throws(ModelError) {

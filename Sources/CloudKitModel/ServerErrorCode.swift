@@ -20,7 +20,7 @@ package enum ServerErrorCode: String, CaseIterable, Sendable {
     case validatingReferenceError = "VALIDATING_REFERENCE_ERROR"
     case zoneNotFound = "ZONE_NOT_FOUND"
 
-    /// The HTTP status of a response that fails as a whole with this code.
+    /// The HTTP status of the response if the whole request fails with this code.
     package var status: Int {
         switch self {
         case .atomicError, .badRequest: 400

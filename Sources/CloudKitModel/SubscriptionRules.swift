@@ -14,8 +14,8 @@ struct SubscriptionRules {
         if !allowsAnyScope { try checkScope(scope) }
         try checkZone(allowsAnyScope: allowsAnyScope)
         switch subscription.form {
-        case .query: try checkQuery()
-        case .zone, .database: try checkNoQuery()
+        case .query: try checkQuerySubscription()
+        case .zone, .database: try checkZoneOrDatabaseSubscription()
         }
         guard let info = subscription.notificationInfo else { return }
         try under(.notificationInfo) { () throws(ModelError) in try NotificationInfo.check(info) }
@@ -52,7 +52,7 @@ struct SubscriptionRules {
         guard let zone = subscription.zoneID else {
             throw ModelError.missing(
                 "zoneID",
-                "names the zone to watch: add it, or \"zoneWide\": true for all zones except \(ZoneID.defaultZone)")
+                "is missing: add the zone to watch, or \"zoneWide\": true for all zones except \(ZoneID.defaultZone)")
         }
         guard zone.isDefault, !allowsAnyScope else { return }
         throw ModelError(
@@ -66,9 +66,9 @@ struct SubscriptionRules {
 
     // MARK: Queries
 
-    private func checkQuery() throws(ModelError) {
+    private func checkQuerySubscription() throws(ModelError) {
         guard let query = subscription.query else {
-            throw ModelError.missing("query", "says what a query subscription watches: add it")
+            throw ModelError.missing("query", "is missing: add the query that the subscription watches")
         }
         try under(.query) { () throws(ModelError) in try check(query: query) }
         guard json[.recordType] == nil else {
@@ -113,7 +113,7 @@ struct SubscriptionRules {
         }
     }
 
-    private func checkNoQuery() throws(ModelError) {
+    private func checkZoneOrDatabaseSubscription() throws(ModelError) {
         guard subscription.query == nil else {
             throw conflict("query", "only a query subscription has a query: to watch one type, use recordType")
         }

@@ -33,14 +33,16 @@ struct FieldsTests {
     }
 
     static let int64 =
-        "an INT64 is a whole number from -9223372036854775808 to 9223372036854775807, written without fraction or exponent"
+        "an INT64 must be a whole number from -9223372036854775808 to 9223372036854775807, "
+        + "written without fraction or exponent"
     static let noBoolean = "CloudKit has no Boolean type: write 1 or 0 as INT64"
     static let nameRule = "a field name is ASCII letters, digits and '_' with a letter first, which"
 
     static let refused = [
-        RefusedText("[]", "member.kind", at: "", "a dictionary of fields is an object, not an array"),
+        RefusedText("[]", "member.kind", at: "", "a dictionary of fields must be an object, but this is an array"),
         RefusedText(
-            #"{"a":1}"#, "member.kind", at: "a", #"a field is an object {"value": …, "type": …}, not a number"#),
+            #"{"a":1}"#, "member.kind", at: "a",
+            #"a field must be an object {"value": …, "type": …}, but this is a number"#),
         RefusedText(
             #"{"a":{"type":"STRING"}}"#, "member.missing", at: "a.value",
             "value is required: if a field has no value, leave the field out"),
@@ -57,41 +59,43 @@ struct FieldsTests {
             #"{"a":{"value":[1],"type":"STRINGLIST"}}"#, "word.unknown", at: "a.type",
             #"a field's type cannot be "STRINGLIST": did you mean "STRING_LIST"?"#),
         RefusedText(
-            #"{"a":{"value":1,"type":7}}"#, "member.kind", at: "a.type", "a field's type is a string, not a number"),
+            #"{"a":{"value":1,"type":7}}"#, "member.kind", at: "a.type",
+            "a field's type must be a string, but this is a number"),
         RefusedText(
             #"{"a":{"value":1,"type":"STRING"}}"#, "field.value", at: "a.value",
-            "a STRING is a JSON string, not a number"),
+            "a STRING must be a JSON string, but this is a number"),
         RefusedText(
-            #"{"a":{"value":"1","type":"INT64"}}"#, "field.value", at: "a.value", "\(int64), not a string"),
-        RefusedText(#"{"a":{"value":null,"type":"INT64"}}"#, "field.value", at: "a.value", "\(int64), not null"),
+            #"{"a":{"value":"1","type":"INT64"}}"#, "field.value", at: "a.value", "\(int64), but this is a string"),
+        RefusedText(
+            #"{"a":{"value":null,"type":"INT64"}}"#, "field.value", at: "a.value", "\(int64), but this is null"),
         RefusedText(#"{"a":{"value":1.0,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
         RefusedText(#"{"a":{"value":9223372036854775808,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
         RefusedText(#"{"a":{"value":-9223372036854775809,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
         RefusedText(#"{"a":{"value":[1,2,3e1],"type":"INT64_LIST"}}"#, "field.value", at: "a.value[2]", int64),
         RefusedText(
             #"{"a":{"value":1,"type":"INT64_LIST"}}"#, "field.value", at: "a.value",
-            "a value of a list type is an array, not a number"),
+            "a value of a list type must be an array, but this is a number"),
         RefusedText(
             #"{"a":{"value":1e999,"type":"DOUBLE"}}"#, "field.value", at: "a.value",
-            "a DOUBLE is a number in the range of a double"),
+            "a DOUBLE must be a number in the range of a double"),
         RefusedText(
             #"{"a":{"value":"2026-01-31","type":"TIMESTAMP"}}"#, "field.value", at: "a.value",
-            "a TIMESTAMP is a number of milliseconds since 1970, not a string"),
+            "a TIMESTAMP must be a number of milliseconds since 1970, but this is a string"),
         RefusedText(
             #"{"a":{"value":"aGk","type":"BYTES"}}"#, "field.value", at: "a.value",
-            "BYTES are a string in base64 (RFC 4648, section 4) with its padding"),
+            "BYTES must be a string in base64 (RFC 4648, section 4) with its padding"),
         RefusedText(
             #"{"a":{"value":"a-_=","type":"BYTES"}}"#, "field.value", at: "a.value",
-            "BYTES are a string in base64 (RFC 4648, section 4) with its padding"),
+            "BYTES must be a string in base64 (RFC 4648, section 4) with its padding"),
         RefusedText(
             #"{"a":{"value":{"latitude":90.1,"longitude":0},"type":"LOCATION"}}"#, "field.value",
-            at: "a.value.latitude", "latitude is a number of degrees from -90 to 90"),
+            at: "a.value.latitude", "latitude must be a number of degrees from -90 to 90"),
         RefusedText(
             #"{"a":{"value":{"latitude":9},"type":"LOCATION"}}"#, "member.missing", at: "a.value.longitude",
             "longitude is required: add it"),
         RefusedText(
             #"{"a":{"value":{"latitude":9,"longitude":9,"speed":"x"},"type":"LOCATION"}}"#, "field.value",
-            at: "a.value.speed", "speed is a number, not a string"),
+            at: "a.value.speed", "speed must be a number, but this is a string"),
         RefusedText(
             #"{"a":{"value":[{"recordName":"n"},{"recordName":""}],"type":"REFERENCE_LIST"}}"#, "name.length",
             at: "a.value[1].recordName", "a record name has 1 to 255 bytes, not 0"),
@@ -110,20 +114,20 @@ struct FieldsTests {
             "a record name has 1 to 255 bytes, not 0"),
         RefusedText(
             #"{"a":{"value":[{"recordName":"n","action":7}],"type":"UNKNOWN_LIST"}}"#, "member.kind",
-            at: "a.value[0].action", "a reference's action is a string, not a number"),
+            at: "a.value[0].action", "a reference's action must be a string, but this is a number"),
         RefusedText(
             #"{"a":{"value":"x","type":"ASSETID"}}"#, "field.value", at: "a.value",
-            "an ASSETID is an object that describes the asset, not a string"),
+            "an ASSETID must be an object that describes the asset, but this is a string"),
         RefusedText(#"{"a":{"value":true}}"#, "field.value", at: "a.value", noBoolean),
         RefusedText(
             #"{"a":{"value":null}}"#, "field.value", at: "a.value",
             "null is not a value: leave the field out of the record"),
         RefusedText(
-            #"{"a":{"value":[1,"b"]}}"#, "field.value", at: "a.value[1]", "the elements of a list have one type"),
+            #"{"a":{"value":[1,"b"]}}"#, "field.value", at: "a.value[1]", "the elements of a list must have one type"),
         RefusedText(#"{"a":{"value":[[1]]}}"#, "field.value", at: "a.value[0]", "a list cannot contain lists"),
         RefusedText(
             #"{"a":{"value":[1,"b"],"type":"UNKNOWN_LIST"}}"#, "field.value", at: "a.value[1]",
-            "the elements of a list have one type"),
+            "the elements of a list must have one type"),
     ]
 
     @Test(arguments: refused)

@@ -19,14 +19,14 @@ struct NotificationInfoTests {
         "alertActionLocalizationKey", "alertLaunchImage", "soundName", "category",
     ])
     func `a text of a notification info must be a string`(key: String) throws {
-        let expected = ModelError("member.kind", at: key, "\(key) is a string, not a number")
+        let expected = ModelError("member.kind", at: key, "\(key) must be a string, but this is a number")
         #expect(try infoError(#"{"\#(key)":1}"#) == expected)
         #expect(try infoError(#"{"\#(key)":""}"#) == nil)
     }
 
     @Test(arguments: ["shouldBadge", "shouldSendContentAvailable", "shouldSendMutableContent"])
     func `a flag of a notification info must be true or false`(key: String) throws {
-        let expected = ModelError("member.kind", at: key, "\(key) is true or false, not a string")
+        let expected = ModelError("member.kind", at: key, "\(key) must be true or false, but this is a string")
         #expect(try infoError(#"{"\#(key)":"true"}"#) == expected)
     }
 
@@ -36,10 +36,10 @@ struct NotificationInfoTests {
     func `a list of a notification info must contain field names`(key: String) throws {
         #expect(
             try infoError(#"{"\#(key)":"title"}"#)
-                == ModelError("member.kind", at: key, "\(key) is an array of field names, not a string"))
+                == ModelError("member.kind", at: key, "\(key) must be an array of field names, but this is a string"))
         #expect(
             try infoError(#"{"\#(key)":["title",1]}"#)
-                == ModelError("member.kind", at: "\(key)[1]", "a field name is a string, not a number"))
+                == ModelError("member.kind", at: "\(key)[1]", "a field name must be a string, but this is a number"))
         #expect(try infoError(#"{"\#(key)":["1st"]}"#)?.code == "name.characters")
     }
 

@@ -45,7 +45,7 @@ struct SubscriptionTests {
     }
 
     static let refused = [
-        RefusedText("7", "member.kind", at: "", "a subscription is an object, not a number"),
+        RefusedText("7", "member.kind", at: "", "a subscription must be an object, but this is a number"),
         RefusedText(
             #"{\#(query),"fireOn":["create"]}"#, "member.unknown", at: "fireOn",
             #"a subscription has no member "fireOn": did you mean "firesOn"?"#),
@@ -65,10 +65,11 @@ struct SubscriptionTests {
             #"{"subscriptionID":"s","subscriptionType":"recordZone"}"#, "word.unknown", at: "subscriptionType",
             #"a subscription's type cannot be "recordZone": use query, zone or database"#),
         RefusedText(
-            #"{\#(database),"zoneWide":1}"#, "member.kind", at: "zoneWide", "zoneWide is true or false, not a number"),
+            #"{\#(database),"zoneWide":1}"#, "member.kind", at: "zoneWide",
+            "zoneWide must be true or false, but this is a number"),
         RefusedText(
             #"{"subscriptionID":"s","subscriptionType":"query","firesOn":["create"]}"#, "member.missing", at: "query",
-            "query says what a query subscription watches: add it"),
+            "query is missing: add the query that the subscription watches"),
         RefusedText(
             "{\(query)}", "member.missing", at: "firesOn",
             "firesOn is missing: name at least one of create, update and delete"),
@@ -99,7 +100,7 @@ struct SubscriptionTests {
                 + "subscription"),
         RefusedText(
             "{\(zone)}", "member.missing", at: "zoneID",
-            #"zoneID names the zone to watch: add it, or "zoneWide": true for all zones except _defaultZone"#),
+            #"zoneID is missing: add the zone to watch, or "zoneWide": true for all zones except _defaultZone"#),
         RefusedText(
             #"{\#(zone),"zoneID":{"zoneName":"_defaultZone"}}"#, "subscription.zone", at: "zoneID.zoneName",
             "a zone subscription cannot watch _defaultZone, which has no change feed: use a query"),
@@ -126,16 +127,16 @@ struct SubscriptionTests {
 
     static let refusedQueries = [
         RefusedText(#"{}"#, "member.missing", at: "query.recordType", "recordType is required: add it"),
-        RefusedText(#"[]"#, "member.kind", at: "query", "a query is an object, not an array"),
+        RefusedText(#"[]"#, "member.kind", at: "query", "a query must be an object, but this is an array"),
         RefusedText(
             #"{"recordType":"N","filterby":[]}"#, "member.unknown", at: "query.filterby",
             #"a query has no member "filterby": did you mean "filterBy"?"#),
         RefusedText(
             #"{"recordType":"N","filterBy":{}}"#, "member.kind", at: "query.filterBy",
-            "filterBy is an array, not an object"),
+            "filterBy must be an array, but this is an object"),
         RefusedText(
             #"{"recordType":"N","predicate":["a"]}"#, "member.kind", at: "query.predicate",
-            "a predicate is a string, not an array"),
+            "a predicate must be a string, but this is an array"),
         RefusedText(
             #"{"recordType":"N","predicate":"a = 1","filterBy":[]}"#, "member.conflict", at: "query.predicate",
             "a query has filterBy or predicate, not both: keep one of them"),

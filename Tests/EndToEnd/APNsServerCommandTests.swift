@@ -49,7 +49,7 @@ struct APNsServerCommandTests {
         #expect(await program.waitForOutputLine("Milk") == "    Milk")
         #expect(
             await program.waitForMessage("clok") == #"standard input:4: unknown key "clok"; did you mean "clock"?"#,
-            "an empty line has a number too")
+            "empty lines are counted too")
         try program.write(#"{"key":{"id":"NOSUCHKEY1","state":"revoked"}}"# + "\n")
         #expect(
             await program.waitForMessage("NOSUCHKEY1")

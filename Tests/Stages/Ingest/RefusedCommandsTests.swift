@@ -20,7 +20,7 @@ struct RefusedCommandsTests {
 
     static let commands = [
         Row("{}", "member.missing", at: "type", "type is required: add it"),
-        Row(#"{"type":7}"#, "member.kind", at: "type", "a command's type is a string, not a number"),
+        Row(#"{"type":7}"#, "member.kind", at: "type", "a command's type must be a string, but this is a number"),
         Row(
             #"{"type":"record.saev"}"#, "word.unknown", at: "type",
             #"a command's type cannot be "record.saev": did you mean "record.save"?"#),
@@ -34,7 +34,7 @@ struct RefusedCommandsTests {
             "badge is required: add it"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice","badge":"3"}"#, "member.kind", at: "badge",
-            "a badge is a number, not a string"),
+            "a badge must be a number, but this is a string"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice","badge":-1}"#, "badge.range", at: "badge",
             "a badge is a whole number from 0 to 2147483647, not -1; 0 removes the badge from the icon"),
@@ -102,7 +102,7 @@ struct RefusedCommandsTests {
             "deliver writes apns-id itself: leave apns-id out"),
         Row(
             redrive(#""apns-priority":"10""#, #""apns-priority":10"#), "member.kind",
-            at: "push.headers.apns-priority", "a header is a string, not a number"),
+            at: "push.headers.apns-priority", "a header must be a string, but this is a number"),
         Row(
             redrive(#""apns-priority":"10""#, #""apns-priority":"1\n0""#), "name.characters",
             at: "push.headers.apns-priority",
@@ -110,10 +110,10 @@ struct RefusedCommandsTests {
         ),
         Row(
             redrive(#""payload":{"aps":{"alert":"Hi"}}"#, #""payload":[]"#), "member.kind", at: "push.payload",
-            "a payload is an object, not an array"),
+            "a payload must be an object, but this is an array"),
         Row(
             redrive(#""causes":["#, #""payloadByTopic":{"a":1},"causes":["#), "member.kind",
-            at: "push.payloadByTopic.a", "a payload is an object, not a number"),
+            at: "push.payloadByTopic.a", "a payload must be an object, but this is a number"),
         Row(
             redrive(#""sequence":17}]"#, #""sequence":17},{}]"#), "member.missing", at: "push.causes[1].log",
             "log is required: add it"),
@@ -141,7 +141,7 @@ struct RefusedCommandsTests {
             #"a transport's name is ASCII letters, digits, '.', '-' and '_', which "a b" is not"#),
         Row(
             Example.register(#""transport":"apns","token":17,"topic":"t""#), "member.kind", at: "token",
-            "a token is a string, not a number"),
+            "a token must be a string, but this is a number"),
         Row(
             #"{"type":"device.unregister",\#(place),"user":"_a"}"#, "member.missing", at: "device",
             "device is required: add it"),
@@ -162,8 +162,8 @@ struct RefusedCommandsTests {
             at: "record.recordType", "recordType is required: add it"),
         Row(
             Example.save(fields: #"{"n":{"value":"1","type":"INT64"}}"#), "field.value", at: "record.fields.n.value",
-            "an INT64 is a whole number from -9223372036854775808 to 9223372036854775807, "
-                + "written without fraction or exponent, not a string"),
+            "an INT64 must be a whole number from -9223372036854775808 to 9223372036854775807, "
+                + "written without fraction or exponent, but this is a string"),
         Row(
             Example.save(zone: ""), "name.length", at: "record.zoneID.zoneName",
             "a zone name has 1 to 255 bytes, not 0"),
@@ -198,7 +198,7 @@ struct RefusedCommandsTests {
             "value is required: if a field has no value, leave the field out"),
         Row(
             Example.delete(also: #","before":[]"#), "member.kind", at: "before",
-            "a dictionary of fields is an object, not an array"),
+            "a dictionary of fields must be an object, but this is an array"),
         Row(Example.save(also: #","time":"yesterday""#), "time.format", at: "time", #""yesterday""# + notATime),
         Row(Example.save(also: #","time":1769860800"#), "time.format", at: "time", "a number" + notATime),
         Row(

@@ -91,7 +91,7 @@ extension CommandCheck {
             try under(.topic) { () throws(ModelError) in try NameRule.topic.check(topic) }
         }
         let badge = try command.required(.badge)
-        guard badge.isNumber else { throw badge.kindError("a badge is a number").under("badge") }
+        guard badge.isNumber else { throw badge.kindError("a badge must be a number").under("badge") }
         guard let count = badge.int64, (0...CloudKitLimits.badgeMax).contains(count) else {
             let found = String(decoding: badge.raw.prefix(32), as: UTF8.self)
             throw ModelError(

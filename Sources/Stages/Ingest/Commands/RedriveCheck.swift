@@ -76,7 +76,7 @@ struct RedriveCheck {
             try under(.payloadByTopic) { () throws(ModelError) in
                 try topics.expectObject("payloadByTopic")
                 for (key, value) in topics.members where !value.isObject {
-                    throw value.kindError("a payload is an object").under(key.string ?? "")
+                    throw value.kindError("a payload must be an object").under(key.string ?? "")
                 }
             }
         }
