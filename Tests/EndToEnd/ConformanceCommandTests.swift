@@ -5,9 +5,7 @@ import Testing
 /// Runs `belfry conformance` on stages and plugins that keep the rules, and on plugins that each break one rule.
 @Suite(.timeLimit(.minutes(5)))
 struct ConformanceCommandTests {
-    private static let hasPython = Python.hasZeroMQ
-
-    @Test(.enabled(if: hasPython, Comment(rawValue: Python.missing)))
+    @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
     func `the example plugin keeps every rule`() async throws {
         // The options after -- belong to the program.
         let result = try await Command.run([
@@ -20,7 +18,7 @@ struct ConformanceCommandTests {
     }
 
     @Test(
-        .enabled(if: hasPython, Comment(rawValue: Python.missing)),
+        .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)),
         arguments: Tier.some(of: [
             ("mute", "opens"), ("version", "opens"), ("chatty", "answers"), ("early", "answers"),
             ("reordered", "answers"),
@@ -67,7 +65,7 @@ struct ConformanceCommandTests {
     }
 }
 
-/// A plugin that passes every event on, apart from one fault. Its argument names the fault.
+/// A plugin that passes every event on, but has one fault. Its argument names the fault.
 private enum BrokenPlugin {
     static let program = """
         import json, os, signal, sys, random, zmq
@@ -125,11 +123,11 @@ private enum BrokenPlugin {
             if control["type"] == "close" and fault != "deaf":
                 sys.exit(0)
             if control["type"] not in ("batch", "welcome", "close", "error") and fault == "strict":
-                sys.exit("what is " + control["type"])
+                sys.exit("unknown frame type " + control["type"])
             if control["type"] != "batch":
                 continue
             if fault == "gapless" and seen and control["first"] != seen + 1:
-                sys.exit("batch %d came, and %d is next" % (control["first"], seen + 1))
+                sys.exit("the batch begins with sequence %d instead of %d" % (control["first"], seen + 1))
             lines = frames[1].splitlines(keepends=True)
             events = [json.loads(line) for line in lines]
             seen = control["first"] + control["count"] - 1 if fault == "gapless" else seen + len(lines)

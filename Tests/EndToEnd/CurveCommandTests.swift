@@ -47,7 +47,8 @@ struct CurveCommandTests {
         #expect(!FileManager.default.fileExists(atPath: path + ".next"))
     }
 
-    /// Writes a pipeline file with ingest alone. Its door and its link need keys: `shop` may send, `screen` may read.
+    /// Writes a pipeline file with only the stage ingest. The door and the link of ingest need keys: `shop` may send,
+    /// `screen` may read.
     ///
     /// - Returns: The text of the file and the public key of ingest.
     private func writePipelineWithKeys(_ notes: Notes) async throws -> (yaml: String, ingest: String) {
@@ -134,7 +135,7 @@ struct CurveCommandTests {
         await program.waitForMessage("is not listed under `curve: producers`")
         #expect(try await send(with: key("shop")).errors == "3 lines sent\n")
         #expect(try await send(with: key("shop")).errors == "0 lines sent, 3 accepted in an earlier run\n")
-        // The stage's own key may send, but not under the name of a producer that belongs to another key.
+        // The stage's own key may send, but not under a name that belongs to another key.
         let own = try await Command.run(["send", notes.pipeline, "--producer", "orders", input])
         #expect(own.status == 77 && own.errors.contains("(door.owner)"), "\(own)")
         #expect(try await Command.run(["send", notes.pipeline], input: Notes.change("n2")).status == 0)
@@ -185,7 +186,7 @@ struct CurveCommandTests {
         try notes.write(known, to: "notes.yaml")
         program.signal(SIGHUP)
         #expect(try await send("n4", serverKeys: [ingest, next]).status == 0)
-        // A client that knows only the new key is accepted as soon as the stage has this key.
+        // A client that knows only the new key of the stage can connect as soon as the stage uses this key.
         #expect(try await send("n5", serverKeys: [next]).status == 0)
         program.signal(SIGTERM)
         #expect(await program.result().status == 0)

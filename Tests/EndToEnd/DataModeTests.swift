@@ -9,7 +9,7 @@ struct DataModeTests {
     /// flight, a courier's store, and a file of pushes.
     ///
     /// - Parameter hook: The port of the webhook.
-    private static func pipeline(_ notes: Notes, mode: String?, hook: Int) throws {
+    private static func writePipeline(_ notes: Notes, mode: String?, hook: Int) throws {
         let data = mode.map { "{ path: data, mode: \"\($0)\" }" } ?? "data"
         try notes.write(
             """
@@ -75,7 +75,7 @@ struct DataModeTests {
         mode: String?, umask: String, folders: UInt32, files: UInt32
     ) async throws {
         let (notes, closed) = (try Notes(), try ReservedPort())
-        try Self.pipeline(notes, mode: mode, hook: closed.number)
+        try Self.writePipeline(notes, mode: mode, hook: closed.number)
         let data = notes.folder + "/data"
         let up = try Program("belfry", ["up", notes.pipeline], umask: umask)
         await up.waitForMessage("deliver: ready")

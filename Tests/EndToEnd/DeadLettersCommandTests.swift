@@ -61,7 +61,7 @@ struct DeadLettersCommandTests {
             + #""fields":{}}}"# + "\n"
     }
 
-    /// A running pipeline that delivers to the receiver.
+    /// Starts a pipeline that delivers to the receiver.
     private func start(_ receiver: Receiver) async throws -> (Notes, Program) {
         let notes = try Notes()
         let webhook = "{ use: webhook, url: \"\(receiver.url)\", privateNetworks: allow, attempts: 1 }"
@@ -157,7 +157,7 @@ struct DeadLettersCommandTests {
         #expect(replay.status == 0 && replay.output.hasPrefix(#"{"result":"identical""#), "\(replay)")
     }
 
-    @Test func `a command that a stage refused goes through ingest again`() async throws {
+    @Test func `a redriven command that a stage refused goes through ingest again`() async throws {
         let receiver = Receiver()
         receiver.acceptPushes()
         let (notes, up) = try await start(receiver)
@@ -250,7 +250,7 @@ struct DeadLettersCommandTests {
         #expect(result.status == 64 && result.errors.contains("--limit takes a number from "), "\(result)")
     }
 
-    @Test func `a dead letter that ingest refuses is reported`() async throws {
+    @Test func `a redriven dead letter that ingest refuses is reported`() async throws {
         let notes = try await notes(refused: #"{"type":"badge.set",\#(Self.place),"user":"_alice","badge":-1}"#)
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await ingest.waitForMessage("running")
