@@ -111,7 +111,7 @@ struct LogCommandTests {
         #expect(shown.status == 0 && shown.output.split(separator: "\n").count == 1)
     }
 
-    @Test func `a masked export contains no token, and its logs replay`() async throws {
+    @Test func `a masked export contains no token, and its logs can be replayed`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let (masked, whole) = try await (

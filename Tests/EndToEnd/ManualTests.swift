@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands in the README and the manual print what these pages show.
+/// Checks the README and the pages of the manual: their commands, JSON, links, and names of folders and files.
 @Suite struct ManualTests {
     @Test(arguments: try ManualPage.all().filter { $0.isRunnable && $0.isInSubfolder })
     func `each command in a page of a subfolder prints what the page shows`(page: ManualPage) async throws {
@@ -115,7 +115,7 @@ private final class Reader {
         #expect(command.outputMatches(lines), "$ \(command.line)\n\(lines.joined(separator: "\n"))")
     }
 
-    /// The lines that a terminal shows in the end, without colours and without spaces at their ends.
+    /// The lines that a terminal finally shows, without colours, trailing spaces and empty lines at the end.
     private func screen(_ output: String) -> [String] {
         let plain = output.replacing(/\u{1B}\[[0-9;]*[a-zA-Z]/, with: "").replacing("\r\n", with: "\n")
         let lines = plain.split(separator: "\n", omittingEmptySubsequences: false).map { line in

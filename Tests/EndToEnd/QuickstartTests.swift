@@ -4,7 +4,8 @@ import Testing
 
 /// `deploy/quickstart` prints what the README shows.
 @Suite struct QuickstartTests {
-    /// The folder of a checkout, with a pipeline whose stages need no fixed ports, and a short window.
+    /// A folder with copies of `deploy` and `Pipelines`. In its pipeline, no stage has a fixed port, and the window is
+    /// short.
     private static func checkout(apnsPort: Int, webPort: Int) throws -> Folder {
         let folder = try Folder()
         for name in ["deploy", "Pipelines"] {
@@ -39,7 +40,7 @@ import Testing
         #expect(lines.contains("  not pushed to alice-mac: alice-mac made the change"))
     }
 
-    /// The command and its output in the first block of the README.
+    /// The command `deploy/quickstart` and its output, as the README shows them.
     private static func shownInReadme() throws -> ManualPage.Command? {
         for case .other(language: "text", let text) in try ManualPage("README.md").blocks {
             let commands = ManualPage.commands(text.split(separator: "\n").map(String.init))

@@ -47,7 +47,7 @@ struct ReplayRangeCommandTests {
         #expect(last.status == 0 && last.errors.contains("changes ends at 7, before 900\n"), "\(last)")
     }
 
-    @Test func `a replay that compared nothing is never identical`() async throws {
+    @Test func `a replay that compared nothing is never reported as identical`() async throws {
         let notes = try await Self.notes()
         let nobody = try await Self.replay(notes, "--only", "user=_nobody")
         #expect(nobody.status == 66 && nobody.output.hasPrefix(#"{"result":"nothing","compared":0,"#), "\(nobody)")

@@ -37,7 +37,7 @@ struct ReplayWorkerTests {
     @Test func `a build that drops every third match gives a difference`() async throws {
         let notes = try Notes()
         let logs = try await Self.logs(notes)
-        let choice = "match=" + (try Self.droppingMatch(notes))
+        let choice = "match=" + (try Self.writeDroppingWorker(notes))
         let replayed = try await Program.run(
             "belfry", ["replay", notes.pipeline, "--logs", logs, "--stage", choice, "--json"])
         #expect(replayed.status == 1, "\(replayed.errors)")
@@ -71,14 +71,16 @@ struct ReplayWorkerTests {
 
     // MARK: A program in another language
 
-    /// A worker that forwards the protocol to `belfry-match`, and drops every third match of its output.
-    private static func droppingMatch(_ notes: Notes) throws -> String {
-        let path = try notes.write(dropping(try Program.folder() + "/belfry-match"), to: "dropping.py")
+    /// Writes a worker that forwards all messages to `belfry-match`, and drops every third match of its output.
+    ///
+    /// - Returns: The path of the worker.
+    private static func writeDroppingWorker(_ notes: Notes) throws -> String {
+        let path = try notes.write(droppingWorker(around: try Program.folder() + "/belfry-match"), to: "dropping.py")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         return path
     }
 
-    private static func dropping(_ program: String) -> String {
+    private static func droppingWorker(around program: String) -> String {
         """
         #!\(Python.program)
         import json, subprocess, sys
