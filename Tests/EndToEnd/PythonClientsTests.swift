@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The producer and the consumer in `Pipelines/clients`. They were written from the manual's page about the wire protocol.
+/// The producer and the consumer in `Pipelines/clients`. They were written from the manual's page about the wire
+/// protocol.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
 struct PythonClientsTests {
     @Test func `after ingest is killed, each line is in the log once and printed once, in order`() async throws {

@@ -31,7 +31,8 @@ struct ReplaySendingTests {
         server.requests.compactMap { $0.body.firstMatch(of: /"rid":"([^"]*)"/).map { String($0.1) } }
     }
 
-    /// The contents of the files in the folder of logs, by path. Paths without a dot are left out: folders and lock files.
+    /// The contents of the files in the folder of logs, by path. Paths without a dot are left out: folders and lock
+    /// files.
     private static func files(_ notes: Notes) throws -> [String: Data] {
         let folder = notes.folder + "/logs"
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.contains(".") }

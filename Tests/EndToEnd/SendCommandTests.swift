@@ -55,7 +55,7 @@ struct SendCommandTests {
         #expect(names == ["n0", "n1", "n2", "n3", "n4"])
     }
 
-    @Test func `a line that was refused in an earlier run counts as refused again`() async throws {
+    @Test func `a line that was refused in an earlier run is still reported as refused`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let bad = try notes.write("{\"n\":1}\n", to: "bad.ndjson")
@@ -158,7 +158,7 @@ struct SendCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a door that does not answer is unavailable`() async throws {
+    @Test func `a door that does not answer is reported as unavailable`() async throws {
         let notes = try Notes()
         let result = try await Program.run(
             "belfry", ["send", notes.pipeline, "--timeout", "0.3"], input: Notes.change("n1"))
@@ -194,14 +194,14 @@ struct SendCommandTests {
         #expect(result.status == 69, "\(result)")
         let said = "0 lines accepted, 1 refused; the stage may still accept 2 lines from standard input:2 on"
         #expect(result.errors.contains(said), "\(result)")
-        while try await events(notes) < 4 { try await Task.sleep(for: .milliseconds(50)) }
+        while try await eventCount(notes) < 4 { try await Task.sleep(for: .milliseconds(50)) }
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)
-        #expect(try await events(notes) == 4)
+        #expect(try await eventCount(notes) == 4)
     }
 
     /// The number of events in the changes log.
-    private func events(_ notes: Notes) async throws -> Int {
+    private func eventCount(_ notes: Notes) async throws -> Int {
         let shown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--bare"])
         return shown.output.split(separator: "\n").count
     }
