@@ -86,7 +86,7 @@ struct TapCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a stage that does not run is unavailable`() async throws {
+    @Test func `a stage that does not run is reported as unavailable`() async throws {
         let notes = try Notes()
         let result = try await Program.run("belfry", ["tap", "match", "-p", notes.pipeline, "--timeout", "0.3"])
         #expect(result.status == 69)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The compiler checks the lifetimes of views also in a plugin's package that enables no compiler features.
+/// The compiler checks the lifetimes of views even in a plugin's package that enables no compiler features.
 @Suite struct ViewLifetimeTests {
     private static let plugin = """
         import JSON

@@ -3,10 +3,11 @@
 
     web_clients.py http://127.0.0.1:7490
 
-The gateway must have no keys, and `behindTLS: true`. Prints a line for each check; exits with 1 at the first check that fails.
+The gateway must run without keys and with `behindTLS: true`. Prints a line for each check; exits with 1 at the first
+check that fails.
 
-pyicloud sends assets to https addresses only. In front of an http gateway, the script therefore starts a proxy with TLS, as
-an operator would, and the client talks to the proxy.
+pyicloud sends assets to https addresses only. In front of an http gateway, the script therefore starts a proxy with
+TLS, as an operator would, and the client talks to the proxy.
 """
 import http.client
 import http.server
@@ -52,7 +53,7 @@ class Gateway:
     def modify(self, *operations, atomic=None):
         return self.client.modify(operations=list(operations), zone_id=ZONE, atomic=atomic).records
 
-    def one(self, kind, name, fields=None, tag=None, record_type="Note"):
+    def modify_one(self, kind, name, fields=None, tag=None, record_type="Note"):
         (record,) = self.modify(operation(kind, name, fields, tag, record_type))
         if kind not in ("delete", "forceDelete"):
             self.tags[name] = record.recordChangeTag
@@ -130,7 +131,7 @@ def zones_list(gateway):
 @check
 def missing_zone(gateway):
     """modify, query, changes: ZONE_NOT_FOUND before the zone is created"""
-    refused("ZONE_NOT_FOUND", gateway.one, "create", "n1")
+    refused("ZONE_NOT_FOUND", gateway.modify_one, "create", "n1")
     refused("ZONE_NOT_FOUND", gateway.query)
     refused("ZONE_NOT_FOUND", gateway.pages)
 
@@ -163,7 +164,7 @@ FIELDS = {
 @check
 def create(gateway):
     """modify create: answers with the record, its tag, its creation time and its user"""
-    record = gateway.one("create", "n1", FIELDS)
+    record = gateway.modify_one("create", "n1", FIELDS)
     expect(record.recordChangeTag and record.recordType == "Note", record)
     equal((record.created.userRecordName, record.modified.userRecordName), (USER, USER))
     expect(record.created.timestamp.year >= 2026, record.created)
@@ -186,7 +187,7 @@ def references(gateway):
     """modify create: a reference with VALIDATE needs an existing target"""
     def child(name, target):
         value = {"recordName": target, "action": "VALIDATE"}
-        return gateway.one("create", name, {"parent": {"type": "REFERENCE", "value": value}})
+        return gateway.modify_one("create", name, {"parent": {"type": "REFERENCE", "value": value}})
     refused("VALIDATING_REFERENCE_ERROR", child, "c0", "nobody")
     equal(child("c1", "n1").fields.parent.value.recordName, "n1")
 
@@ -194,14 +195,14 @@ def references(gateway):
 @check
 def create_again(gateway):
     """modify create: CONFLICT if the record exists"""
-    refused("CONFLICT", gateway.one, "create", "n1")
+    refused("CONFLICT", gateway.modify_one, "create", "n1")
 
 
 @check
 def update(gateway):
     """modify update: with the tag, merges fields and gives a new tag"""
     old = gateway.tags["n1"]
-    record = gateway.one("update", "n1", {"title": text("two")}, old)
+    record = gateway.modify_one("update", "n1", {"title": text("two")}, old)
     expect(record.recordChangeTag != old, record)
     equal((record.fields.title.value, record.fields.weight.value), ("two", 0.1))
     gateway.tags["old"] = old
@@ -212,7 +213,8 @@ def conflict(gateway):
     """modify update, replace, delete: CONFLICT with an older tag and without a tag"""
     for kind in ("update", "replace", "delete"):
         for tag in (gateway.tags["old"], None):
-            refused("CONFLICT", gateway.one, kind, "n1", {"title": text("lost")} if kind != "delete" else None, tag)
+            fields = {"title": text("lost")} if kind != "delete" else None
+            refused("CONFLICT", gateway.modify_one, kind, "n1", fields, tag)
     (record,) = gateway.look_up("n1")
     equal((record.fields.title.value, record.recordChangeTag), ("two", gateway.tags["n1"]))
 
@@ -220,10 +222,10 @@ def conflict(gateway):
 @check
 def force(gateway):
     """modify forceUpdate, replace, forceReplace: force operations need no tag; replace drops other fields"""
-    equal(gateway.one("forceUpdate", "n1", {"title": text("three")}).fields.weight.value, 0.1)
-    equal(sorted(gateway.one("replace", "n1", {"title": text("four")}, gateway.tags["n1"]).fields), ["title"])
-    equal(sorted(gateway.one("forceReplace", "n1", {"count": number(1)}).fields), ["count"])
-    equal(gateway.one("forceUpdate", "n2", {"count": number(2)}).recordType, "Note")
+    equal(gateway.modify_one("forceUpdate", "n1", {"title": text("three")}).fields.weight.value, 0.1)
+    equal(sorted(gateway.modify_one("replace", "n1", {"title": text("four")}, gateway.tags["n1"]).fields), ["title"])
+    equal(sorted(gateway.modify_one("forceReplace", "n1", {"count": number(1)}).fields), ["count"])
+    equal(gateway.modify_one("forceUpdate", "n2", {"count": number(2)}).recordType, "Note")
 
 
 @check
@@ -249,9 +251,9 @@ def delete(gateway):
     """modify delete, forceDelete: answers with a tombstone; lookup says NOT_FOUND"""
     (record,) = gateway.modify(operation("delete", "n2", tag=gateway.tags["n2"]))
     expect(isinstance(record, models.CKTombstoneRecord) and record.recordName == "n2", record)
-    refused("NOT_FOUND", gateway.one, "delete", "n2", tag=gateway.tags["n2"])
-    expect(gateway.one("forceDelete", "n2").deleted, "forceDelete of a missing record")
-    expect(gateway.one("forceDelete", "a1").deleted, "forceDelete")
+    refused("NOT_FOUND", gateway.modify_one, "delete", "n2", tag=gateway.tags["n2"])
+    expect(gateway.modify_one("forceDelete", "n2").deleted, "forceDelete of a missing record")
+    expect(gateway.modify_one("forceDelete", "a1").deleted, "forceDelete")
     equal([record.serverErrorCode for record in gateway.look_up("n2", "a1")], ["NOT_FOUND", "NOT_FOUND"])
 
 
@@ -347,9 +349,9 @@ def changes(gateway):
 @check
 def changes_since(gateway):
     """changes: after a token, the updates and the tombstone in order; the token can be used again"""
-    gateway.one("forceUpdate", "k100", {"kind": text("pink")}, record_type="Numbered")
-    gateway.one("forceDelete", "k101", record_type="Numbered")
-    gateway.one("forceUpdate", "n1", {"count": number(7)})
+    gateway.modify_one("forceUpdate", "k100", {"kind": text("pink")}, record_type="Numbered")
+    gateway.modify_one("forceDelete", "k101", record_type="Numbered")
+    gateway.modify_one("forceUpdate", "n1", {"count": number(7)})
     (page,) = gateway.pages(gateway.token)
     equal([record.recordName for record in page.records], ["k100", "k101", "n1"])
     equal(page.records[0].fields.kind.value, "pink")
@@ -391,7 +393,7 @@ def database_changes(gateway):
     names, token = zones()
     equal(names, ["Notes"])
     equal(zones(token)[0], [])
-    gateway.one("forceUpdate", "n1", {"count": number(8)})
+    gateway.modify_one("forceUpdate", "n1", {"count": number(8)})
     equal(zones(token)[0], ["Notes"])
 
 
@@ -402,7 +404,7 @@ def query_sync_token(gateway):
     token = gateway.client.query_sync_token(query=query, zone_id=ZONE)
     expect(token, "no syncToken in the answer to records/query")
     equal(gateway.changed(token)[0], [])
-    gateway.one("forceUpdate", "n1", {"count": number(9)})
+    gateway.modify_one("forceUpdate", "n1", {"count": number(9)})
     equal(gateway.changed(token)[0], ["n1"])
 
 
@@ -413,7 +415,7 @@ def upload(gateway, name, data):
     token = gateway.client.upload_asset(
         record_type="Photo", field_name="file", record_name=name, data=data, zone_id=ZONE)
     value = token.model_dump(mode="json", exclude_none=True)
-    return gateway.one("create", name, {"file": {"type": "ASSETID", "value": value}}, record_type="Photo")
+    return gateway.modify_one("create", name, {"file": {"type": "ASSETID", "value": value}}, record_type="Photo")
 
 
 def download(gateway, record):
@@ -438,8 +440,8 @@ def asset(gateway):
 def asset_written_back(gateway):
     """modify: the asset value from a lookup can be saved again, in the same and in another record"""
     value = gateway.look_up("p1")[0].fields["file"].model_dump(mode="json", exclude_none=True)
-    gateway.one("forceUpdate", "p1", {"file": value}, record_type="Photo")
-    record = gateway.one("create", "p2", {"file": value}, record_type="Photo")
+    gateway.modify_one("forceUpdate", "p1", {"file": value}, record_type="Photo")
+    record = gateway.modify_one("create", "p2", {"file": value}, record_type="Photo")
     equal(len(download(gateway, record)), 100_000)
 
 
@@ -448,7 +450,7 @@ def asset_unknown(gateway):
     """modify: an asset that was never uploaded is refused"""
     value = {"fileChecksum": "0" * 64, "size": 3, "receipt": "0" * 32}
     fields = {"file": {"type": "ASSETID", "value": value}}
-    refused("BAD_REQUEST", gateway.one, "create", "p3", fields, record_type="Photo")
+    refused("BAD_REQUEST", gateway.modify_one, "create", "p3", fields, record_type="Photo")
 
 
 @check

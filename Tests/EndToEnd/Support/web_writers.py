@@ -94,7 +94,7 @@ def modify(client, items, atomic):
     status, answer = client("records/modify", {
         "operations": [operation(*item) for item in items], "zoneID": zone, "atomic": atomic})
     with lock:
-        answers["none" if status is None else str(status or "nobody there")] += 1
+        answers["none" if status is None else str(status or "connection refused")] += 1
         if atomic and len(items) > 1:
             batches.append([item[2] for item in items])
         for index, (kind, name, write, tag) in enumerate(items):
@@ -121,13 +121,13 @@ def modify(client, items, atomic):
     return answer["records"] if status == 200 else None
 
 
-def look(client, names):
+def look_up(client, names):
     with lock:
         before = {name: newest[name] for name in names}
     status, answer = client("records/lookup", {"records": [{"recordName": name} for name in names], "zoneID": zone})
     if status != 200:
         with lock:
-            answers["lookup none" if status is None else f"lookup {status or 'nobody there'}"] += 1
+            answers["lookup none" if status is None else f"lookup {status or 'connection refused'}"] += 1
         return {}
     found = {record["recordName"]: record.get("recordChangeTag") for record in answer["records"]}
     for name, tag in found.items():
@@ -148,11 +148,11 @@ def writer(number):
             time.sleep(0.05)
         if what < 0.35:                              # a change of one shared record, with its tag
             name = f"r{choice.randrange(options.records)}"
-            tag = look(client, [name]).get(name)
+            tag = look_up(client, [name]).get(name)
             modify(client, [("update" if tag else "create", name, write, tag)], False)
         elif what < 0.55:                            # two to five shared records, atomically
             names = [f"r{n}" for n in choice.sample(range(options.records), choice.randint(2, 5))]
-            tags = look(client, names)
+            tags = look_up(client, names)
             modify(client, [("update" if tags.get(name) else "create", name, f"{write}-{i}", tags.get(name))
                             for i, name in enumerate(names)], True)
         elif what < 0.65:                            # two shared records, without tags
