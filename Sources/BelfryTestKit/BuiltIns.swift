@@ -43,8 +43,7 @@ extension ProgramConformance {
 }
 
 extension PolicyCheck {
-    /// - Parameter settings: The settings of the coalesce stage, as in a pipeline file. They name the policy
-    ///   that is checked.
+    /// - Parameter settings: The settings of the coalesce stage, as in a pipeline file. They must select `policy`.
     /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<P: CoalescingPolicy>(_ policy: P.Type, settings: String) throws {
         try self.init(policy, settings: settings, registry: .builtIns)

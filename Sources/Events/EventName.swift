@@ -31,5 +31,5 @@ package enum CommandName {
     @inlinable package static var recordsModify: StaticString { "records.modify" }
 }
 
-/// Allows event types and members as patterns in a `switch` over a string.
+/// Allows names of event types and ``Member``s as patterns in a `switch` over a string.
 package func ~= (name: StaticString, text: String) -> Bool { text == name.description }

@@ -20,7 +20,9 @@ package enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
             "The device's token is no longer valid: `since` says when it became invalid, and `registered` when the device "
                 + "was registered. Or the device was unregistered, or registered for another app, while the push waited."
         case .expired: "The push's `apns-expiration` had passed, or its only allowed attempt failed."
-        case .superseded: "A newer push with the same collapse ID, `by`, came for the device while this one waited."
+        case .superseded:
+            "A newer push with the same collapse ID came for the device while this one waited; `by` is the sequence of "
+                + "the newer push."
         case .excludedOrigin: "The device made the change itself."
         case .unknownTransport: "The device registered with a transport that the pipeline does not have."
         case .noDevice: "The user had no device, or no longer had the device of a redriven push."

@@ -18,7 +18,7 @@ public struct PolicyCheck: Sendable {
     private static let matchCount = 200
 
     /// - Parameters:
-    ///   - settings: The settings of the coalesce stage, as in a pipeline file. They name the policy that is checked.
+    ///   - settings: The settings of the coalesce stage, as in a pipeline file. They must select `policy`.
     ///   - registry: The other plugins. If one of them is a policy of the same kind as `policy`, that plugin is checked
     ///     instead of `policy`.
     /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.

@@ -258,7 +258,7 @@ struct DeadLettersCommandTests {
         #expect(result.status == 65, "\(result)")
         #expect(
             result.errors.contains(
-                "0 letters redriven, 1 refused\n  matches.dead-letters:1: badge: a badge is a whole"),
+                "0 letters redriven, 1 refused\n  matches.dead-letters:1: badge: a badge must be a whole"),
             "\(result.errors)")
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)

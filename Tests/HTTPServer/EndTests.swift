@@ -11,29 +11,29 @@ import Testing
         for _ in 0..<20 {
             let client = try rig.connect()
             client.get("/")
-            client.endInput()
+            client.closeSending()
             #expect(await client.rest().hasPrefix("HTTP/1.1 200 "))
         }
         try await rig.stop()
     }
 
     @Test(arguments: [true, false])
-    func `a waiting request is notified when its client disconnects or closes its sending side`(endsInputFirst: Bool)
-        async throws
-    {
+    func `a waiting request is notified when its client disconnects or closes its sending side`(
+        closesSendingFirst: Bool
+    ) async throws {
         let rig = try await ServerRig()
         var client: RawClient? = try rig.connect()
         client?.get("/held")
         let held = try await rig.heldRequests.next()
         let gone = ValueRecorder<Bool>()
         held.request.whenClientIsGone { gone.add(true) }
-        if endsInputFirst {
-            client?.endInput()
+        if closesSendingFirst {
+            client?.closeSending()
             #expect(await client?.rest().hasSuffix("gone") == true)
         }
         client = nil
         #expect(try await gone.next())
-        #expect(try await rig.log.next().bodyBytes == 4 || !endsInputFirst)
+        #expect(try await rig.log.next().bodyBytes == 4 || !closesSendingFirst)
         try await rig.stop()
     }
 

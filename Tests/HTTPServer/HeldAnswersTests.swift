@@ -27,7 +27,7 @@ import Testing
         #expect(RawClient.statuses(in: try await get("/", rig)) == [200], "a small answer needs no room")
         switch end {
         case .read:
-            holder?.endInput()
+            holder?.closeSending()
             _ = await holder?.rest()
         case .disconnected: holder = nil
         case .timedOut: break
@@ -44,7 +44,7 @@ import Testing
         #expect(await holder.statuses(1) == [200])
         #expect(RawClient.statuses(in: try await get("/big", rig, from: "127.0.0.1")) == [503])
         #expect(RawClient.statuses(in: try await get("/big", rig, from: "127.0.0.2")) == [200])
-        holder.endInput()
+        holder.closeSending()
         _ = await holder.rest()
         try await getBig(rig, from: "127.0.0.1")
         try await rig.stop()

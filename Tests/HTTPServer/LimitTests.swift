@@ -29,7 +29,7 @@ import Testing
         let rig = try await ServerRig(Self.restrict)
         let client = try rig.connect()
         client.send(request)
-        if answer == "400 malformed" || answer.hasPrefix("414") { client.endInput() }
+        if answer == "400 malformed" || answer.hasPrefix("414") { client.closeSending() }
         let text = await client.rest()
         #expect(text.hasPrefix("HTTP/1.1 \(answer.prefix(3)) ") && text.hasSuffix(answer), "\(text)")
         #expect(rig.requests.withLock { $0.isEmpty })
@@ -55,7 +55,7 @@ import Testing
             let client = try rig.connect()
             client.send(Self.tooLongRequest)
             // The refusal and the end of the input reach the connection in either order.
-            client.endInput()
+            client.closeSending()
             let statuses = RawClient.statuses(in: await client.rest())
             #expect(statuses == [413] || statuses == [400], "\(statuses)")
         }
@@ -70,7 +70,7 @@ import Testing
         let client = try rig.connect()
         client.send(Self.tooLongRequest)
         let begun = await client.answers(1)
-        client.endInput()
+        client.closeSending()
         #expect(RawClient.statuses(in: begun + (await client.rest())) == [413])
         try await rig.stop()
     }
@@ -142,7 +142,7 @@ import Testing
             #expect(await client.statuses(1) == [200])
         }
         #expect(await (try rig.connect()).rest() == "")
-        clients.removeLast().endInput()
+        clients.removeLast().closeSending()
         clients[0].get("/")
         #expect(await clients[0].statuses(1) == [200])
         var freed: [Int] = []

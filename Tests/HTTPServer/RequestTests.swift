@@ -107,9 +107,9 @@ import Testing
         let rig = try await ServerRig()
         let (whole, half, otherHalf) = (try rig.connect(), try rig.connect(), try rig.connect())
         for client in [half, otherHalf] { client.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\na") }
-        half.endInput()
+        half.closeSending()
         _ = await half.rest()
-        otherHalf.endInput()
+        otherHalf.closeSending()
         _ = await otherHalf.rest()
         whole.get("/whole")
         #expect(await whole.statuses(1) == [200])
@@ -124,7 +124,7 @@ import Testing
         let requests = statuses.map { "GET /\($0 == 414 ? "x" : "") HTTP/1.1\r\nhost:\r\n\r\n" }.joined()
         async let sent: Void = onThread {
             client.send(requests)
-            client.endInput()
+            client.closeSending()
         }
         #expect(RawClient.statuses(in: await client.rest()) == statuses)
         await sent

@@ -18,9 +18,9 @@ import Testing
         _ = try baseline.answer(to: recordedPush)
         var answers: [TransportAnswer?] = []
         if variantPushesBetween { answers.append(try variant.answer(to: variantPush)) }
-        _ = try baseline.takeLaterAnswers()
+        _ = try baseline.takeAnswersToEarlierPushes()
         if !variantPushesBetween { answers.append(try variant.answer(to: variantPush)) }
-        answers += try variant.takeLaterAnswers()
+        answers += try variant.takeAnswersToEarlierPushes()
 
         #expect(answers.map { $0?.id } == [variantPush.id, variantPush.id])
         #expect(answers.map { $0?.isUnderWay } == [true, false])
@@ -38,5 +38,5 @@ private final class ScriptedAnswers: AnswerSource {
     var later: [TransportAnswer] = []
 
     func answer(to delivery: Delivery) -> TransportAnswer? { immediate }
-    func takeLaterAnswers() -> [TransportAnswer] { later }
+    func takeAnswersToEarlierPushes() -> [TransportAnswer] { later }
 }

@@ -43,7 +43,7 @@ package final class RawClient: Sendable {
         Glibc.send(descriptor, text, text.utf8.count, CInt(MSG_NOSIGNAL)) == text.utf8.count
     }
 
-    package func endInput() { shutdown(descriptor, CInt(SHUT_WR)) }
+    package func closeSending() { shutdown(descriptor, CInt(SHUT_WR)) }
 
     /// All input until the server closes the connection. If nothing comes for 30 seconds, the text ends with a note.
     package func rest() async -> String { await read { _ in false } }

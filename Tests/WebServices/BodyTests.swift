@@ -35,7 +35,7 @@ struct BodyTests {
             ] {
                 let client = try client(target, headers)
                 let begun = await client.answers(1)
-                client.endInput()
+                client.closeSending()
                 let answer = begun + (await client.rest())
                 #expect(RawClient.statuses(in: answer) == [status] && answer.contains(text), "\(answer)")
             }
@@ -78,7 +78,7 @@ struct BodyTests {
                 for connection in connections { group.addTask { await connection.rest() } }
                 var answers = [await group.next() ?? ""]
                 // The connections that were not refused end their requests without the last byte.
-                for connection in connections { connection.endInput() }
+                for connection in connections { connection.closeSending() }
                 for await answer in group { answers.append(answer) }
                 return answers.filter { !$0.hasPrefix("HTTP/1.1 400 ") }
             }

@@ -364,7 +364,7 @@ struct GatewayTests {
             ] {
                 let client = try rig.connectRawClient()
                 client.send(request)
-                client.endInput()
+                client.closeSending()
                 let answer = await client.rest()
                 #expect(answer.contains(#/"uuid":"[0-9a-f-]{36}"/#), "\(request.prefix(40)): \(answer)")
             }

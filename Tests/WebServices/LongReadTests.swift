@@ -84,7 +84,7 @@ struct LongReadTests {
             client.send(Self.rawRequest("query", Self.query))
             await clock.waitForRead()
             // The client closes its sending side, which looks like a client that has gone, but it can still read.
-            client.endInput()
+            client.closeSending()
             // When later requests on all event loops are answered, the gateway knows that the client has gone.
             for _ in 0..<8 {
                 let other = try rig.connectRawClient()

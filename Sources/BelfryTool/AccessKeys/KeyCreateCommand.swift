@@ -18,7 +18,8 @@ struct KeyCreateAPICommand: ParsableCommand {
         commandName: "api",
         abstract: "Creates an API token, which identifies an app, and prints it.",
         discussion: """
-            The key file contains a hash of the token and its last four characters, so nobody can print the token again.
+            Of the token, the key file contains only a hash and the last four characters, so nobody can print the \
+            token again.
 
               belfry key create api keys.json web --container iCloud.com.example.Notes --environment production
               belfry key create api keys.json status-page --container iCloud.com.example.Notes --database public --read-only

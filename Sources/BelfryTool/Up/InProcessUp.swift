@@ -31,15 +31,15 @@ struct InProcessUp {
             StandardError.write(StopSignals.announcement(number))
             stop()
         }
-        let (gatewayReady, gatewayIsReady) = AsyncStream.makeStream(of: Void.self)
+        let (gatewayReady, gatewayReadyContinuation) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 defer { stop() }
                 try await process.run()
             }
             group.addTask {
-                defer { gatewayIsReady.finish() }
-                try await serve { gatewayIsReady.yield() }
+                defer { gatewayReadyContinuation.finish() }
+                try await serve { gatewayReadyContinuation.yield() }
             }
             group.addTask { await announce(gatewayReady) }
             try await group.waitForAll()

@@ -23,7 +23,7 @@ extension LogIndex {
         }
     }
 
-    /// The events that have a key, in log order or newest first; at most `limit`.
+    /// The events that have a key, or another key with the same hash, in log order or newest first; at most `limit`.
     package func events(
         with key: UInt64, in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false, limit: Int = .max
     ) throws(EventLogError) -> [LoggedEvent] {
@@ -67,7 +67,7 @@ extension LogIndex {
         case .no: return false
         case .maybe: return true
         case .damaged:
-            discardFile(ofSegment: segment.first)
+            discardIndexFile(ofSegment: segment.first)
             return true
         }
     }

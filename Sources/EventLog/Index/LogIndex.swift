@@ -88,7 +88,7 @@ import Time
     }
 
     /// Removes a damaged index file. The next ``LogIndex`` of this log makes the file again when it is updated.
-    func discardFile(ofSegment first: UInt64) {
+    func discardIndexFile(ofSegment first: UInt64) {
         if source.usesFiles { unsafe unlink(source.indexPath(first)) }
     }
 }

@@ -6,8 +6,9 @@ import Time
 
 /// Follows the matches of one change and one user from log to log. Each read of a log serves all matches.
 struct NotificationTrail {
-    /// A flow's event in the log that was read last.
+    /// A match's event in the log that was read last: the match itself, or the event to which it led.
     struct Position {
+        /// The index in ``flows``.
         let flow: Int
         let event: LoggedEvent
     }

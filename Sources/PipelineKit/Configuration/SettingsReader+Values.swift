@@ -35,8 +35,8 @@ extension SettingsReader {
         try optionalStrings(key) ?? standard
     }
 
-    /// A path without `.`, and without `..` where possible. A relative path is resolved against the pipeline file's
-    /// folder. `~` is not expanded.
+    /// A path. A relative path is resolved against the pipeline file's folder. The result has no component `.`, and no
+    /// component `..` where possible. `~` is not expanded.
     public mutating func path(_ key: String) throws(SettingsError) -> String {
         let path = resolve(try string(key))
         note(key, "path")

@@ -112,8 +112,7 @@ extension ExplanationCode {
         case .conditionFalse: "Comparisons joined by OR or AND were false; the parts show which."
         case .notificationMade: "The match became a notification."
         case .notificationHeld: "The notification is held in case a newer one replaces it."
-        case .notificationFlushed:
-            "The user had the maximum number of held notifications, so this notification left at once."
+        case .notificationFlushed: "Too many notifications waited for the user, so this one left early."
         case .coalescedInto: "A newer notification replaced this one and counts its change too."
         case .payloadAlert: "The push shows or plays something, or sets the badge."
         case .payloadSilent: "The push is silent: it wakes the app and shows nothing."

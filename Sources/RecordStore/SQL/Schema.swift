@@ -50,14 +50,15 @@ enum Schema {
     ///   zone without a row, such as the default zone. A zone that is made again has another ID.
     ///   `changed` is the sequence of the zone's newest change. `deleted` is the sequence of the zone's deletion; null
     ///   if the zone is not deleted. A deleted zone `isReplaced` after a zone with the same name was made.
-    /// - `records.id`: the sequence of the first save since the record was last deleted or its type last changed, so
-    ///   IDs are in the order of creation. `sequence` is the sequence of the newest save or delete. A deleted record
-    ///   keeps its row, without `fields`, until ``RecordWriter/doMaintenance(rowsMax:)`` removes it.
+    /// - `records.id`: the sequence of the save that created the record, so IDs are in the order of creation. A save
+    ///   after a delete, or with another type, creates the record again, with a new ID. `sequence` is the sequence of
+    ///   the newest save or delete. A deleted record keeps its row and its ID, without `fields`, until
+    ///   ``RecordWriter/doMaintenance(rowsMax:)`` removes the row.
     /// - `records.links`: ``RecordLinks/Kinds``. `others`: members of the record that Belfry does not use.
     /// - `deleteReferences`: references with the action DELETE_SELF, by their target. `isBroken` is 1 from the deletion
     ///   of the target, or of the target's zone, until the target is saved again.
-    /// - `fieldIndexes`: the indexes. `builtTo` is the ID of the last record in the index, or ``StoredIndex/complete``.
-    ///   The entries of an index are in `fieldEntries`, where `list` is the ID of the index.
+    /// - `fieldIndexes`: the indexes. Records with IDs up to `builtTo` are in the index; ``StoredIndex/complete`` means
+    ///   all records. The entries of an index are in `fieldEntries`, where `list` is the ID of the index.
     private static let tables = """
         CREATE TABLE facts(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
         CREATE TABLE databases(
@@ -113,7 +114,7 @@ enum Facts: String {
     case applied
     /// The time of that event's batch, in microseconds since 1970.
     case appliedTime
-    /// Deletions up to this sequence may be forgotten.
+    /// The store may lack deletions up to this sequence, so older change tokens have expired.
     case floor
 
     static func text(_ fact: Facts, _ db: some SQLConnection) throws -> String? {

@@ -39,5 +39,5 @@ final class LoggedAnswers: AnswerSource {
 
     func answer(to delivery: Delivery) -> TransportAnswer? { part.takeImmediateAnswer(to: delivery.id) }
 
-    func takeLaterAnswers() -> [TransportAnswer] { part.takeLaterAnswers() }
+    func takeAnswersToEarlierPushes() -> [TransportAnswer] { part.takeAnswersToEarlierPushes() }
 }

@@ -113,13 +113,13 @@ package protocol AnswerSource: AnyObject {
     func answer(to delivery: Delivery) throws -> TransportAnswer?
 
     /// Returns and removes the answers that the stage gets at the end of the batch, in order.
-    func takeLaterAnswers() throws -> [TransportAnswer]
+    func takeAnswersToEarlierPushes() throws -> [TransportAnswer]
 }
 
 extension AnswerSource {
     package func skip(through sequence: UInt64) throws {}
     package func begin(_ header: BatchHeader?) throws {}
-    package func takeLaterAnswers() throws -> [TransportAnswer] { [] }
+    package func takeAnswersToEarlierPushes() throws -> [TransportAnswer] { [] }
 }
 
 /// Accepts every push.

@@ -52,7 +52,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
     func begin(_ header: BatchHeader?) throws { try answers.begin(header) }
 
     func settle() throws {
-        for answer in try answers.takeLaterAnswers() { receive(answer) }
+        for answer in try answers.takeAnswersToEarlierPushes() { receive(answer) }
     }
 
     func receive(_ answer: TransportAnswer) {

@@ -113,7 +113,7 @@ package final class SharedAnswers {
         return nil
     }
 
-    private func takeLaterAnswers() -> [TransportAnswer] {
+    private func takeAnswersToEarlierPushes() -> [TransportAnswer] {
         var taken: [TransportAnswer] = []
         var index = 0
         // Taking an answer may append the push's final answer.
@@ -161,8 +161,8 @@ package final class SharedAnswers {
             return answer
         }
 
-        func takeLaterAnswers() throws -> [TransportAnswer] {
-            let answers = try recorded.takeLaterAnswers()
+        func takeAnswersToEarlierPushes() throws -> [TransportAnswer] {
+            let answers = try recorded.takeAnswersToEarlierPushes()
             for answer in answers { shared.noteLater(answer) }
             return answers
         }
@@ -175,7 +175,7 @@ package final class SharedAnswers {
 
         func answer(to delivery: Delivery) throws -> TransportAnswer? { try shared.answer(to: delivery) }
 
-        func takeLaterAnswers() -> [TransportAnswer] { shared.takeLaterAnswers() }
+        func takeAnswersToEarlierPushes() -> [TransportAnswer] { shared.takeAnswersToEarlierPushes() }
     }
 }
 

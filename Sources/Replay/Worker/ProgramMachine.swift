@@ -45,7 +45,7 @@ final class ProgramMachine: StageMachine {
     func begin(_ header: BatchHeader?) throws { try answers.begin(header) }
 
     func settle() throws {
-        for answer in try answers.takeLaterAnswers() { try run(.answer(answer)) { "receive an answer" } }
+        for answer in try answers.takeAnswersToEarlierPushes() { try run(.answer(answer)) { "receive an answer" } }
     }
 
     private func run(_ request: WorkerRequest, _ task: () -> String) throws {

@@ -6,8 +6,8 @@ import Time
 /// Builds the push for each notification: headers for APNs, and the payload with its `aps` and `ck` dictionaries.
 ///
 /// The keys of a payload are in alphabetical order, and its strings have as few escapes as possible. So equal
-/// notifications give equal bytes. A `badge.set` sets the badge of a user. The stage passes on neither `badge.set` nor
-/// `coalesced` events. Events of all other types are passed on unchanged.
+/// notifications with equal badges give payloads with equal bytes. A `badge.set` sets the badge of a user. The stage
+/// passes on neither `badge.set` nor `coalesced` events. Events of all other types are passed on unchanged.
 package struct PayloadStage: Stage {
     package static let kind = "payload"
     package static let reads: LogKind? = .notifications

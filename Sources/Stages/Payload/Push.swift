@@ -8,8 +8,8 @@ struct Push: ~Escapable {
     /// The most bytes of the IDs of notification and subscription together, as JSON strings with their quotes. The
     /// other parts that always stay in a payload need the remaining bytes.
     static let identifierBytesMax = payloadBytesMax - 128
-    /// The most bytes of a complete payload in a push. The limit keeps a push far below the size limit of a log's
-    /// events.
+    /// The most bytes of the complete payload that a push contains in addition to its pruned payload. The limit keeps a
+    /// push far below the size limit of a log's events.
     static let unprunedBytesMax = 1 << 20
     /// APNs: `apns-collapse-id` is at most 64 bytes.
     static let collapseIDBytesMax = 64

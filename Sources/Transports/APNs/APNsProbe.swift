@@ -34,7 +34,8 @@ package struct APNsProbe: Sendable {
         case environment
         /// The topic is wrong, or does not belong to the key or certificate.
         case topic
-        /// This machine's clock is wrong, or other senders make provider tokens of the same key too often.
+        /// This machine's clock is behind, or other senders make provider tokens of the same key too often. A server
+        /// may also give this answer if the clock is ahead.
         case token
         /// APNs did not answer.
         case unreachable

@@ -154,7 +154,7 @@ package final class APNsTransport: ContinuousTransport {
             let channel = work.routes.firstIndex { $0.pool.allowance === pool.allowance } ?? place
             return TransportRoom(
                 channel: channel, pushesMax: min(pool.allowance.count, state.settings.inFlightMax),
-                isSilent: pool.allowance.isUnresponsive)
+                isSilent: pool.allowance.isServerUnresponsive)
         }
     }
 

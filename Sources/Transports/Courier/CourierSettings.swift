@@ -4,7 +4,7 @@ import Time
 
 /// Settings of ``CourierTransport``.
 package struct CourierSettings: PluginSettings {
-    /// The address that clients connect to.
+    /// The address that the courier listens on.
     package let address: ListenAddress
     /// The path of the SQLite file; nil for a file in the folder of the stage's log.
     package let store: String?

@@ -5,7 +5,8 @@ import PipelineKit
 /// A push in the form that `xcrun simctl push DEVICE FILE` reads: the payload, with the app's bundle ID as one more
 /// member.
 struct SimulatorPush {
-    /// The file's name. Names are unique, and sort in the order of the pushes.
+    /// The file's name. Different pushes have different names, which sort in the order of the pushes. A repeat of a
+    /// push has the same name, so its file replaces the earlier file.
     let name: String
     let contents: [UInt8]
 

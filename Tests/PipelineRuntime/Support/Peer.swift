@@ -40,7 +40,7 @@ final class Peer {
         throw HostTestError("no answer in \(limit)")
     }
 
-    /// Reads messages until the condition is met.
+    /// Reads messages until the condition is met. Then reads one more message if one is waiting.
     ///
     /// - Parameters:
     ///   - what: The condition in words.

@@ -191,10 +191,11 @@ struct Conservation {
         for place in missing.sorted() where !isExcused(place, retired) {
             problems.append("conservation: outcome missing for \(place)")
         }
-        // A user whose devices are all retired counts as a user without devices.
+        // If a push lacks an expected place, an outcome without a device is allowed: all of the user's devices may be
+        // retired.
         let none = Set(missing.map { "\($0.split(separator: " ")[0]) none" })
         for place in Set(places).subtracting(expected).subtracting(none).sorted() {
-            problems.append("conservation: outcome for \(place), expected none")
+            problems.append("conservation: unexpected outcome or attempt at \(place)")
         }
     }
 

@@ -73,7 +73,7 @@ struct ReplayCheck {
             while let moment = header?.now, cursor < sequence {
                 wakeStage(through: moment)
                 clock.advance(to: moment, into: &out)
-                for answer in answers.takeLaterAnswers() { clock.receive(answer, into: &out) }
+                for answer in answers.takeAnswersToEarlierPushes() { clock.receive(answer, into: &out) }
                 try readNextBatch()
             }
         }

@@ -108,7 +108,8 @@ import Time
         #expect(harness.deliveries.isEmpty)
     }
 
-    @Test func `queries end five minutes after the push has expired, and the outcome counts an attempt`() throws {
+    @Test
+    func `status queries for a push end five minutes after it has expired, and the outcome counts an attempt`() throws {
         var harness = try harness(push(expiration: 8))
         for second in stride(from: Int64(10), to: 308, by: 100) {
             harness.advance(to: second)
@@ -122,7 +123,7 @@ import Time
         #expect(harness.outcomes.last?.contains(#""attempts":1"#) == true)
     }
 
-    @Test func `a push in flight is also queried while its app is stopped`() throws {
+    @Test func `even while deliver has stopped its app, a push in flight is queried`() throws {
         var harness = try harness()
         try harness.feed(push(collapseID: "other"))
         harness.answer(

@@ -48,7 +48,7 @@ struct AcceptedCommandsTests {
         (#"{"type":"x","time":"2026-01-31T12:00:00Z"}"#, #"{"type":"x"}"#),
         (#"{ "type" : "x" , "time" : "2026-01-31t12:00:00.25+01:00" }"#, #"{"type" : "x" }"#),
     ])
-    func `the member time is removed at any position`(written: String, logged: String) throws {
+    func `the time member is removed wherever it stands`(written: String, logged: String) throws {
         let rest = #","container":"iCloud.a","environment":"production","user":"_a","device":"d""#
         var door = try Door()
         let type = #""device.unregister""#

@@ -37,7 +37,7 @@ struct RefusedCommandsTests {
             "a badge must be a number, but this is a string"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice","badge":-1}"#, "badge.range", at: "badge",
-            "a badge is a whole number from 0 to 2147483647, not -1; 0 removes the badge from the icon"),
+            "a badge must be a whole number from 0 to 2147483647, but this is -1; 0 removes the badge from the icon"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice","topic":"","badge":1}"#, "name.length", at: "topic",
             "a topic has 1 to 255 bytes, not 0"),
@@ -83,7 +83,7 @@ struct RefusedCommandsTests {
             "redriveOf is required: add it"),
         Row(
             redrive(#""sequence":3}"#, #""sequence":0}"#), "position.sequence", at: "redriveOf.sequence",
-            "a sequence is a whole number from 1 on, not 0"),
+            "a sequence must be a whole number from 1 on, but this is 0"),
         Row(
             redrive(#""log":"pushes""#, #""log":"a b""#), "name.characters", at: "redriveOf.log",
             #"a log's name is ASCII letters, digits, '.', '-' and '_', which "a b" is not"#),

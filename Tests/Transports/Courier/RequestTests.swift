@@ -75,7 +75,7 @@ import Testing
         for number in 1...20 {
             let client = try RawClient(port: rig.transport.port)
             client.send("GET /courier/\(mac.token) HTTP/1.1\r\nhost: x\r\n\r\n")
-            client.endInput()
+            client.closeSending()
             #expect(await client.rest().contains("r\(number)\""), "\(number)")
         }
         try await rig.stop()
@@ -87,7 +87,7 @@ import Testing
         try rig.register(mac)
         let client = try RawClient(port: rig.transport.port)
         client.send("GET /courier/\(mac.token) HTTP/1.1\r\nhost: x\r\n\r\n")
-        client.endInput()
+        client.closeSending()
         let rest = await client.rest()
         #expect(rest.hasPrefix("HTTP/1.1 200 ") && rest.lowercased().contains("content-length: 0\r\n"), "\(rest)")
         try await rig.deliver(rig.push("late", to: mac))

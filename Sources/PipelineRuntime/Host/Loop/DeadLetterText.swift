@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 
 extension Outbox.Rejected {
-    /// Writes the dead letter's event, with its line feed.
+    /// Writes a `dead_letter` event, which contains the rejected event, and then a line feed.
     ///
     /// - Parameter log: The log that the rejected event comes from.
     package func write(ofStage stage: String, log: String, to lines: inout ByteBuffer) {

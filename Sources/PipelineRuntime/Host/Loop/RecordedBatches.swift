@@ -51,7 +51,7 @@ struct RecordedBatches {
     mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batchAnswers.takeImmediateAnswer(to: id) }
 
     /// The answers at the end of the current batch.
-    mutating func takeAnswers() -> [TransportAnswer] { batchAnswers.takeLaterAnswers() }
+    mutating func takeAnswers() -> [TransportAnswer] { batchAnswers.takeAnswersToEarlierPushes() }
 
     mutating func readBatch() throws {
         let header = try readHeader()

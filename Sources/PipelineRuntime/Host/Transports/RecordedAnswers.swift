@@ -41,8 +41,8 @@ package struct RecordedAnswers {
 ///
 /// If the batch's cursor has a ``EventLog/Cursor/firstUnanswered``, the answers to the pushes that this batch hands out
 /// are in later batches, and the batch has only answers to earlier pushes. Without a `firstUnanswered`, the pushes of
-/// this batch were answered at once, and the batch may have these answers too. The stage received the answers to
-/// earlier pushes at the end of the batch.
+/// this batch were answered at once. The batch has these answers too; a push without one was accepted. The stage
+/// received the answers to earlier pushes at the end of the batch.
 package struct BatchAnswers {
     private let leavesUnanswered: Bool
     private var answers: [TransportAnswer?]
@@ -54,7 +54,8 @@ package struct BatchAnswers {
         (self.answers, self.leavesUnanswered) = (answers, leavesUnanswered)
     }
 
-    /// The answer that came at once: `accepted`, unless the batch records another answer. Nil if the answer came later.
+    /// The answer that came at once: `accepted`, unless the batch records another answer. Nil if a later batch has the
+    /// answer.
     package mutating func takeImmediateAnswer(to id: Delivery.ID) -> TransportAnswer? {
         leavesUnanswered ? nil : take(id) ?? TransportAnswer(id, .accepted)
     }
@@ -78,8 +79,8 @@ package struct BatchAnswers {
         answerIndices = found
     }
 
-    /// The remaining answers, in order.
-    package mutating func takeLaterAnswers() -> [TransportAnswer] {
+    /// Returns and removes the answers that the stage received at the end of the batch, in order.
+    package mutating func takeAnswersToEarlierPushes() -> [TransportAnswer] {
         defer { self = BatchAnswers(leavesUnanswered: leavesUnanswered) }
         return answers.compactMap(\.self)
     }

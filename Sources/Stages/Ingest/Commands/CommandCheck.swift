@@ -96,7 +96,7 @@ extension CommandCheck {
             let found = String(decoding: badge.raw.prefix(32), as: UTF8.self)
             throw ModelError(
                 "badge.range", at: "badge",
-                "a badge is a whole number from 0 to \(CloudKitLimits.badgeMax), not \(found); "
+                "a badge must be a whole number from 0 to \(CloudKitLimits.badgeMax), but this is \(found); "
                     + "0 removes the badge from the icon")
         }
     }

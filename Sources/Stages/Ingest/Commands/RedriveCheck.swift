@@ -99,7 +99,8 @@ struct RedriveCheck {
         guard let number = sequence.int64, number > 0 else {
             let found = String(decoding: sequence.raw.prefix(32), as: UTF8.self).printable
             throw ModelError(
-                "position.sequence", at: "sequence", "a sequence is a whole number from 1 on, not \(found)")
+                "position.sequence", at: "sequence",
+                "a sequence must be a whole number from 1 on, but this is \(found)")
         }
     }
 }

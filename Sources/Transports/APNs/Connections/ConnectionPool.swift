@@ -116,7 +116,7 @@ final class ConnectionPool {
             for connection in connections.values { connection.flush() }
         } while !state.actions.isEmpty
         isActing = false
-        (allowance.count, allowance.isUnresponsive) = (state.allowance, state.timedOutInLastWindow)
+        (allowance.count, allowance.isServerUnresponsive) = (state.allowance, state.timedOutInLastWindow)
         // Reports at once, because the event loop may stop before it runs another task.
         if state.isClosed { for batch in state.batches.indices { report(batch) } }
     }
