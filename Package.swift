@@ -47,6 +47,7 @@ var libraries: [Target] {
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CNGHTTP2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CNATS", providers: [.apt(["libnats-dev"])]),
         .systemLibrary(name: "CCRC32C"),
         .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CSQLiteConfig"),
@@ -55,6 +56,7 @@ var libraries: [Target] {
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"]),
         .target(name: "Signing", dependencies: ["COpenSSL"]),
         .target(name: "JSON", dependencies: ["CVector"]),
+        .target(name: "NATS", dependencies: ["CNATS", "JSON", "Signing"]),
         .target(name: "Time"),
         .target(name: "Events", dependencies: ["JSON", "Time"]),
         .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
@@ -193,8 +195,8 @@ var tests: [Target] {
     ]
         + libraries.filter {
             ![
-                "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CCRC32C", "CSpawn", "CSQLiteConfig", "CSyncFileRange",
-                "CVector", "BuiltInStages", "BuiltIns", "BelfryTestKit", "StageTool",
+                "CZeroMQ", "CCurl", "CNGHTTP2", "COpenSSL", "CNATS", "CCRC32C", "CSpawn", "CSQLiteConfig",
+                "CSyncFileRange", "CVector", "BuiltInStages", "BuiltIns", "BelfryTestKit", "StageTool",
             ].contains($0.name)
         }.map {
             .tests(of: $0, testsAlsoUse[$0.name] ?? [])
@@ -237,7 +239,7 @@ var testsAlsoUse: [String: [Target.Dependency]] {
     [
         "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "BelfryTool": ["Bench"],
         "Inspect": ["BelfryTool", "TransportAPNs"], "WebServices": ["PipelineTestKit", "BuiltIns"],
-        "PipelineRuntime": ["StageTool"], "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
+        "NATS": ["ZeroMQ"], "PipelineRuntime": ["StageTool"], "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
     ]
 }
 

@@ -98,8 +98,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [("CZeroMQ", "ZeroMQ"), ("COpenSSL", "Signing")])
-    func `only ZeroMQ imports CZeroMQ, only Signing imports COpenSSL, apart from their tests`(
+    @Test(arguments: [("CZeroMQ", "ZeroMQ"), ("COpenSSL", "Signing"), ("CNATS", "NATS")])
+    func `only ZeroMQ imports CZeroMQ, Signing COpenSSL and NATS CNATS, apart from their tests`(
         library: String, owner: String
     ) throws {
         for module in try Self.modules.get() where ![owner, owner + "Tests"].contains(module.name) {
