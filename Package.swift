@@ -57,6 +57,7 @@ var libraries: [Target] {
         .target(name: "Signing", dependencies: ["COpenSSL"]),
         .target(name: "JSON", dependencies: ["CVector"]),
         .target(name: "NATS", dependencies: ["CNATS", "JSON", "Signing"]),
+        .target(name: "JetStream", dependencies: ["JSON", "NATS"]),
         .target(name: "Time"),
         .target(name: "Events", dependencies: ["JSON", "Time"]),
         .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
