@@ -71,7 +71,8 @@ extension JetStreamError: CustomStringConvertible {
         case .purged(let stream, let sequence, let first):
             "message \(sequence) is no longer in stream \(stream), which begins with \(first)"
         case .replaced(let stream, let sequence, let writer):
-            "\(writer.map { "writer \($0)" } ?? "an unknown writer") continued stream \(stream) with message \(sequence)"
+            (writer.map { "writer \($0)" } ?? "an unknown writer")
+                + " continued stream \(stream) with message \(sequence)"
         case .shortened(let stream, let acknowledged, let last):
             "stream \(stream) ends with message \(last), although its servers acknowledged \(acknowledged): "
                 + "messages from \(last + 1) on are lost"

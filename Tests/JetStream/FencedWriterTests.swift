@@ -161,6 +161,18 @@ import Testing
         #expect(try answer(Self.wrongLastSequence(7)) == .pause(.contradiction))
     }
 
+    @Test mutating func `a leader that never has the message, although its stream is longer, ends the writer`() throws {
+        _ = try answer(.none(.noAnswer))
+        for _ in 0..<FencedWriter.contradictionsMax {
+            #expect(try answer(.resumed) == .findEnd)
+            #expect(try answer(.end(first: 1, last: 9)) == .readMessage(7))
+            #expect(try answer(.message(nil)) == .pause(.contradiction))
+        }
+        _ = try answer(.resumed)
+        _ = try answer(.end(first: 1, last: 9))
+        #expect(try answer(.message(nil)) == .finish(.ended(.gap(stream: "log", sequence: 7))))
+    }
+
     private var firstMessage: NATSMessage {
         get throws {
             var fresh = FencedWriter(try StreamName("log"), name: Self.name, last: 6)

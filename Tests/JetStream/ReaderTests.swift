@@ -77,7 +77,10 @@ import Testing
         let reader = StreamReader(stream.jetStream, try StreamName("holes"), from: 1)
         var texts: [String] = []
         let error = try #require(throws: JetStreamError.self) {
-            while true { texts += try reader.read(atMost: testLimit).map(\.text) }
+            try wait {
+                texts += try reader.read(atMost: .seconds(1)).map(\.text)
+                return false
+            }
         }
         #expect(texts == ["1", "2"] && error == .gap(stream: "holes", sequence: 3))
     }
@@ -111,7 +114,10 @@ import Testing
             let reader = StreamReader(jetStream, stream.name, from: 1)
             proxy.arm(TCPProxy.Fault(.toClient, after: bytes, .cut))
             var texts: [String] = []
-            while texts.count < 50 { texts += try retry { try reader.read(atMost: .milliseconds(50)) }.map(\.text) }
+            try wait {
+                texts += try retry { try reader.read(atMost: .milliseconds(50)) }.map(\.text)
+                return texts.count >= 50
+            }
             #expect(texts == (1...50).map { "\($0)" } && proxy.hasHappened)
         }
     }

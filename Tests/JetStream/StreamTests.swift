@@ -1,3 +1,5 @@
+import Glibc
+import JSON
 import NATS
 import TestSupport
 import Testing
@@ -116,6 +118,24 @@ import Testing
         let one = try single.info
         #expect(one.isFromLeader && one.leader != nil && one.others == [])
     }
+
+    /// A leader notices after 10 seconds or more that it has lost its majority.
+    @Test(.full) func `without a majority the state of a stream is refused, unless any state will do`() throws {
+        let stream = try TestStream(NATSServers(3), replicas: 3)
+        for number in 1...3 { try stream.append("\(number)") }
+        let others = try stream.info.others.compactMap { NATSServers.index(of: $0.server) }
+        for index in others { stream.servers.end(index, with: SIGKILL) }
+        try wait(atMost: .seconds(60)) {
+            do {
+                _ = try stream.info
+                return false
+            } catch JetStreamError.withoutLeader { return true } catch let error as JetStreamError {
+                if !error.isTemporary { throw error }
+                return false
+            }
+        }
+        #expect(try stream.jetStream.anyInfo(stream.name).last == 3)
+    }
 }
 
 @Suite struct StreamAnswerTests {
@@ -129,6 +149,20 @@ import Testing
     func `a refusal is told apart by its number`(code: Int, text: String, isDiskFull: Bool, isNoQuorum: Bool) {
         let refusal = JetStreamRefusal(code: code, text: text)
         #expect(refusal.isDiskFull == isDiskFull && refusal.isNoQuorum == isNoQuorum)
+    }
+
+    /// Answers of nats-server 2.9.10 to STREAM.INFO, cut to what is read.
+    @Test(arguments: [
+        (1, "", true), (3, "", false), (3, #","cluster":{"name":"lab","leader":"n1","replicas":[]}"#, true),
+        (1, #","cluster":{"name":"lab","leader":"n1"}"#, true), (1, #","cluster":{"name":"lab"}"#, false),
+        (3, #","cluster":{"name":"lab","replicas":[{"name":"n1","current":false,"lag":17}]}"#, false),
+    ])
+    func `the state of a stream counts if its leader tells it`(replicas: Int, cluster: String, counts: Bool) throws {
+        let config = #"{"config":{"name":"log","num_replicas":\#(replicas)},"#
+        let bytes = ascii(config + #""state":{"messages":2,"first_seq":5,"last_seq":6}"# + cluster + "}")
+        var parser = JSONParser()
+        let info = try bytes.withUnsafeBytes { StreamInfo(try parser.parse($0)) }
+        #expect(info?.isFromLeader == counts && info?.first == 5 && info?.last == 6)
     }
 
     @Test(arguments: ["a 1 f", "host.example.com 2147483647 ffffffffffffffff"])

@@ -65,12 +65,13 @@ import Testing
         /// Checks that each message that was acknowledged is there once, and nothing else, whichever server leads.
         func check(_ load: Load, leaders: Int) throws {
             var seen: Set<Int> = []
-            while seen.count < leaders {
+            try wait(atMost: .seconds(120)) {
                 if !seen.isEmpty { try retry { try stream.jetStream.stepDown(stream.name) } }
                 let leader = try leader()
                 let messages = try retry { try stream.all() }
                 #expect(messages.map { "\($0.sequence): \($0.text)" } == load.stored, "n\(leader + 1) leads")
                 seen.insert(leader)
+                return seen.count >= leaders
             }
         }
     }

@@ -16,7 +16,7 @@ extension TestStream {
 extension StreamWriter.Settings {
     static var forTests: StreamWriter.Settings {
         var settings = StreamWriter.Settings()
-        (settings.answerTimeout, settings.pause) = (.seconds(1), .milliseconds(20))
+        (settings.answerTimeout, settings.pause) = (.seconds(1), .milliseconds(10))
         return settings
     }
 }

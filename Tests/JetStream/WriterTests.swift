@@ -31,8 +31,8 @@ import Testing
         #expect(try new.publish(stream.message("5")) == 5)
     }
 
-    /// This is why a writer has only one message in flight: a replaced writer's second message expects the sequence that
-    /// its successor's first message got.
+    /// This is why a writer has only one message in flight: a replaced writer's second message expects the sequence
+    /// that its successor's first message got.
     @Test func `64 messages in flight of a replaced writer are stored behind its successor`() throws {
         let stream = try TestStream()
         _ = try stream.writer("a", last: 0).publish(stream.message("successor"))

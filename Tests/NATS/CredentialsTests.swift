@@ -72,6 +72,8 @@ import Testing
         let connection = try NATSConnection(servers) { $0.credentials = .user("alice", password: "sesame") }
         let subscription = try connection.subscribe("a")
         try servers.restart(0, configuration: user.replacing("alice", with: "bob"))
+        // The first loss is the restart. At the next one, libnats gives up.
+        try wait { connection.lostConnections > 1 }
         try wait { connection.isRefused }
         #expect(throws: NATSError.notConnected) { try connection.publish(NATSMessage("a")) }
         try servers.restart(0, configuration: user)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Blocking work that runs on a thread of its own from the beginning, while the test blocks too. A task would wait until
-/// one of the few threads on which Swift runs tasks is free.
+/// Blocking work that runs on a thread of its own from the beginning, while the test blocks too. A task would wait
+/// until one of the few threads on which Swift runs tasks is free.
 package final class BackgroundThread<Value: Sendable>: Sendable {
     private let results: AsyncStream<Value>
 

@@ -19,8 +19,7 @@ package final class NATSServers: Sendable {
     package static let areTested = access(program, X_OK) == 0
     package static let missing: Comment = "nats-server is missing: apt-get install nats-server"
 
-    /// What a server answers to `STREAM.INFO`, and the tests of streams, take this long after a leader was killed:
-    /// elections take 4 to 9 seconds.
+    /// How long a test waits for a new leader. An election takes 4 to 9 seconds, and sometimes there are several.
     package static let electionMax = Duration.seconds(30)
 
     private let folder: Folder

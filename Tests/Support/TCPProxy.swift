@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program between a client and a server on 127.0.0.1 that passes bytes on, and loses, delays or cuts them when a test
-/// says so.
+/// A program between a client and a server on 127.0.0.1 that passes bytes on, and loses, delays or cuts them when a
+/// test says so.
 package final class TCPProxy: Sendable {
     package enum Direction: Sendable, Hashable { case toServer, toClient }
 

@@ -111,8 +111,8 @@ final class StreamConsumer {
                 StoredMessage(sequence, message.subject, headers: message.headers, body: message.body))
             return
         }
-        // 100: a sign of life. 404: no message. 408: the request's time is over. Otherwise the consumer was deleted, its
-        // server stops, or nobody answers (NATS, JetStream API, pull consumers).
+        // 100: a sign of life. 404: no message. 408: the request's time is over. Otherwise the consumer was deleted,
+        // its server stops, or nobody answers (NATS, JetStream API, pull consumers).
         guard let status = message.status, status != 100 else { return }
         expected = 0
         if status != 404, status != 408 { delivery.isConsumerLost = true }

@@ -15,8 +15,8 @@ package struct StreamSettings: Hashable, Sendable {
 
     package init(_ name: StreamName, subjects: [String]) { (self.name, self.subjects) = (name, subjects) }
 
-    /// JetStream needs a window in which it would reject messages with an ID that it has seen. Belfry's messages have no
-    /// IDs, so the smallest window is enough (nats-server: 100 ms).
+    /// JetStream needs a window in which it would reject messages with an ID that it has seen. Belfry's messages have
+    /// no IDs, so the smallest window is enough (nats-server: 100 ms).
     private static let duplicateWindowNanoseconds: Int64 = 100_000_000
 
     func write(to buffer: inout ByteBuffer) {

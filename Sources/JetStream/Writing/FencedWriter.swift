@@ -16,15 +16,15 @@ package enum WriterDelay: Sendable, Hashable {
 
 /// Appends messages to a stream, one at a time, as long as nobody else does.
 ///
-/// This is the decision only: a value without clock and input. Its owner carries out each ``Step`` and tells the answer;
-/// ``StreamWriter`` does so over a connection. The rules are:
+/// This is the decision only: a value without clock and input. Its owner carries out each ``Step`` and tells the
+/// answer; ``StreamWriter`` does so over a connection. The rules are:
 ///
 /// - Each publish names the sequence that it expects to be the **stream's** last (`Nats-Expected-Last-Sequence`). At
 ///   most one message is in flight. With several, this header would not keep a replaced writer out: the second message
 ///   expects the sequence that the successor's first message got.
 /// - If the outcome of a publish is unknown, the writer asks the stream's leader where the stream ends, and reads the
-///   message in the slot. If the writer itself wrote this message, it counts as stored. If there is no message, the same
-///   bytes are published again for the same slot, because the first publish may still arrive. Only one of both is
+///   message in the slot. If the writer itself wrote this message, it counts as stored. If there is no message, the
+///   same bytes are published again for the same slot, because the first publish may still arrive. Only one of both is
 ///   stored. If another writer wrote it, this writer was replaced, and never publishes again.
 /// - A message's writer is the one that its header names.
 package struct FencedWriter: Sendable {
@@ -84,8 +84,8 @@ package struct FencedWriter: Sendable {
     }
 
     package static let expectedSequenceHeader = "Nats-Expected-Last-Sequence"
-    /// The longest series of contradictions during one publish. After that, the stream counts as shortened or deleted.
-    package static let contradictionsMax = 50
+    /// The most contradictions during one publish. After that, the stream counts as damaged or deleted.
+    package static let contradictionsMax = 100
 
     package let stream: StreamName
     package let name: WriterName
@@ -171,8 +171,8 @@ package struct FencedWriter: Sendable {
     private mutating func read(_ answer: Answer, for message: NATSMessage) -> Step? {
         switch answer {
         case .message(let stored?): return judge(stored, message)
-        // The message was there a moment ago, so this is the answer of another leader.
-        case .message(nil): return pausing(message, .contradiction)
+        // The message was there a moment ago, so another leader may have answered.
+        case .message(nil): return contradicted(message, .gap(stream: stream.text, sequence: slot))
         case .none(let delay): return pausing(message, delay)
         default: return nil
         }

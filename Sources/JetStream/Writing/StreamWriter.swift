@@ -56,8 +56,8 @@ package final class StreamWriter {
     /// While the servers are full or not there, the call waits and tries again.
     ///
     /// - Returns: The message's sequence.
-    /// - Throws: ``JetStreamError/replaced(stream:sequence:by:)`` if another writer has continued the stream, or another
-    ///   error. After an error the writer stores nothing more: each later call throws the same error.
+    /// - Throws: ``JetStreamError/replaced(stream:sequence:by:)`` if another writer has continued the stream, or
+    ///   another error. After an error the writer stores nothing more: each later call throws the same error.
     package func publish(_ message: NATSMessage) throws(JetStreamError) -> UInt64 {
         var step = fenced.publish(message)
         while true {

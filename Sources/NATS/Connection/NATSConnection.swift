@@ -2,8 +2,8 @@ import CNATS
 import Foundation
 import Synchronization
 
-/// A connection to one of several NATS servers. When it is lost, the client connects to the same or another server, again
-/// and again until ``close()``, and renews its subscriptions.
+/// A connection to one of several NATS servers. When it is lost, the client connects to the same or another server,
+/// again and again until ``close()``, and renews its subscriptions.
 ///
 /// Any thread may use it. Calls that wait block their thread.
 package final class NATSConnection: Sendable {
@@ -63,7 +63,8 @@ package final class NATSConnection: Sendable {
     /// Whether the servers refuse the credentials at the moment. They may have been changed since the first connection.
     package var isRefused: Bool { link.map { !$0.isConnected && $0.wasRefused } ?? false }
 
-    /// The largest ``NATSMessage/payloadBytes`` that the server takes: its `max_payload`. 0 before the first connection.
+    /// The largest ``NATSMessage/payloadBytes`` that the server takes: its `max_payload`. 0 before the first
+    /// connection.
     package var payloadBytesMax: Int { link?.payloadBytesMax ?? 0 }
 
     private var link: NATSLink? { writing.withLock { $0.link } }
@@ -76,11 +77,11 @@ package final class NATSConnection: Sendable {
     package func publish(_ message: NATSMessage) throws(NATSError) { try publish(message, replySubject: nil) }
 
     func publish(_ message: NATSMessage, replySubject: String?) throws(NATSError) {
-        let (status, isUsable) = try message.withPointer(replySubject: replySubject) { pointer throws(NATSError) in
+        let (status, isUnsupported) = try message.withPointer(replySubject: replySubject) { pointer throws(NATSError) in
             try writing.withLock { writing throws(NATSError) in
                 guard let link = writing.link, !writing.isClosed else { throw .closed }
                 try check(message, link)
-                return (replaceIfStalled(link, link.publish(pointer)), link.isConnected && link.hasHeaders)
+                return (replaceIfStalled(link, link.publish(pointer)), link.isConnected && !link.hasHeaders)
             }
         }
         switch status {
@@ -88,8 +89,9 @@ package final class NATSConnection: Sendable {
         case NATS_TIMEOUT: throw .writeStalled
         case NATS_IO_ERROR, NATS_SSL_ERROR: throw .connectionLost
         case NATS_INSUFFICIENT_BUFFER, NATS_CONNECTION_CLOSED: throw .notConnected
-        // While libnats connects, it may not know yet what the new server takes.
-        case NATS_MAX_PAYLOAD where !isUsable, NATS_NO_SERVER_SUPPORT where !isUsable: throw .notConnected
+        // While libnats connects, it does not know what the new server takes.
+        case NATS_MAX_PAYLOAD: throw .notConnected
+        case NATS_NO_SERVER_SUPPORT where !isUnsupported: throw .notConnected
         default: throw .libnats("publish", status)
         }
     }
@@ -98,7 +100,7 @@ package final class NATSConnection: Sendable {
     /// more.
     private func check(_ message: NATSMessage, _ link: NATSLink) throws(NATSError) {
         let (bytes, bytesMax) = (message.payloadBytes, link.payloadBytesMax)
-        guard bytes > bytesMax, link.isConnected else { return }
+        guard bytes > bytesMax, bytesMax > 0, link.isConnected else { return }
         throw .tooLarge(bytes: bytes, bytesMax: bytesMax)
     }
 
@@ -129,7 +131,7 @@ package final class NATSConnection: Sendable {
         guard Subject.isValid(subject) else { throw .invalidSubject(subject) }
         return try writing.withLock { writing throws(NATSError) in
             guard !writing.isClosed else { throw .closed }
-            let ofLink = try subscribe(subject, receive, writing.link)
+            let ofLink = subscribe(subject, receive, writing.link)
             writing.lastSubscription += 1
             writing.subscriptions[writing.lastSubscription] = Subscription(
                 subject: subject, receive: receive, ofLink: ofLink)
@@ -140,7 +142,7 @@ package final class NATSConnection: Sendable {
     /// - Returns: Nil if there is no link that can subscribe now. The next link renews all subscriptions.
     private func subscribe(
         _ subject: String, _ receive: @escaping @Sendable (NATSMessage) -> Void, _ link: NATSLink?
-    ) throws(NATSError) -> LinkSubscription? {
+    ) -> LinkSubscription? {
         guard let link, !link.isClosed else { return nil }
         do throws(NATSError) { return try link.subscribe(subject, receive) } catch {
             link.close()

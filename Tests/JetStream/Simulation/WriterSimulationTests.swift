@@ -4,7 +4,7 @@ import Testing
 @testable import JetStream
 
 @Suite struct WriterSimulation {
-    private static let histories = Tier.value(2000, full: 60_000)
+    private static let histories = Tier.value(2000, full: 20_000)
 
     @Test(arguments: Seeded.seeds)
     func `thousands of histories with two hosts lose, repeat and replace no message`(seed: UInt64) throws {

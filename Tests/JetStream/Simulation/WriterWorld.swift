@@ -15,8 +15,8 @@ enum BrokenRule: CaseIterable {
     case ownership
 }
 
-/// Two hosts that append to one stream, and take it over from each other at random moments, in virtual time. Requests and
-/// answers are late, lost or repeated, and a server may answer with an old state.
+/// Two hosts that append to one stream, and take it over from each other at random moments, in virtual time. Requests
+/// and answers are late, lost or repeated, and a server may answer with an old state.
 struct WriterWorld {
     /// One run of one host.
     struct Run {
@@ -154,8 +154,8 @@ struct WriterWorld {
         events[time].append(event)
     }
 
-    /// Sends a request or an answer on its way: usually it takes up to 10, sometimes much longer than any timeout, or it
-    /// is lost or comes twice.
+    /// Sends a request or an answer on its way: usually it takes up to 10, sometimes much longer than any timeout, or
+    /// it is lost or comes twice.
     private mutating func send(_ event: Event) {
         if isCalm { return schedule(event, after: 1 + random.below(10)) }
         if random.isOneIn(6) { return }
