@@ -62,7 +62,9 @@ package final class AccessControl: Sendable {
     ) throws(AccessError) -> SignIn {
         try limitingFailures(request, at: now) { () throws(AccessError) in
             guard let keys = try keys() else {
-                throw .notValid(Field.assertion, "the gateway has no keys; \(Field.webToken)=_alice names the user")
+                throw .notValid(
+                    Field.assertion,
+                    "the gateway has no keys, so nobody signs in; name the user, as in \(Field.webToken)=_alice")
             }
             let signIn = try Authenticator(keys: keys).signIn(
                 request, assertion, keepsSignedIn: keepsSignedIn, at: now

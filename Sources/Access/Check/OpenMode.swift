@@ -17,7 +17,9 @@ enum OpenMode {
         }
         guard query.webToken == nil else { return try caller(query.webToken ?? "", path) }
         guard path.database == .public else {
-            throw .signInRequired("name a user, as in \(Field.webToken)=_alice: the gateway has no keys", at: nil)
+            throw .signInRequired(
+                "only the public database can be read without a user; name a user, as in \(Field.webToken)=_alice",
+                at: nil)
         }
         return caller(path, nil)
     }

@@ -27,7 +27,7 @@ struct RequestSignature {
         self.date = date
         let text = try RequestSignature.required(signature, Field.signature)
         guard let bytes = Data(base64Encoded: text), !bytes.isEmpty else {
-            throw .badRequest(Field.signature, "it is not Base64 with its padding")
+            throw .badRequest(Field.signature, "it is not Base64 with padding")
         }
         self.bytes = Array(bytes)
     }

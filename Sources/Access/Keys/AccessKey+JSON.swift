@@ -117,7 +117,7 @@ extension JSONValue {
     func bytes(_ key: StaticString, count: Int? = nil) throws(ModelError) -> [UInt8] {
         guard let bytes = [UInt8](hexadecimal: try text(key)), count == nil || bytes.count == count else {
             let length = count.map { "\($0 * 2) digits" } ?? "two digits for each byte"
-            throw ModelError("member.kind", at: "\(key)", "it is not a lower-case hexadecimal number of \(length)")
+            throw ModelError("member.kind", at: "\(key)", "it is not lower-case hexadecimal with \(length)")
         }
         return bytes
     }

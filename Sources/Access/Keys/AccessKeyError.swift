@@ -17,7 +17,7 @@ package enum AccessKeyError: Error, Hashable, Sendable, CustomStringConvertible 
         case .missing(let path): "there is no key file \(path); `belfry key create` makes it"
         case .failed(let verb, let path, let code): "cannot \(verb) \(path): \(String(cString: strerror(code)))"
         case .accessibleToOthers(let path):
-            "\(path): users other than the owner may use this file; run `chmod 600 \(path)`"
+            "\(path): users other than the owner have a permission on this file; run `chmod 600 \(path)`"
         case .unreadable(let path, let reason): "\(path) is not a key file that this version of Belfry reads: \(reason)"
         case .invalid(let reason): reason
         case .nameTaken(let name): "there is a key named \(name) already; revoke it, or choose another name"

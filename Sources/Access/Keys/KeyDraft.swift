@@ -74,7 +74,7 @@ package struct KeyDraft: Sendable {
         if let problem = UserName.problem(user) { throw .invalid(problem) }
         // CloudKit Web Services: Accessing CloudKit Using a Server-to-Server Key.
         guard scope.databases == [.public] else {
-            throw .invalid("a server-to-server key can be for the public database only, but the key names another")
+            throw .invalid("a server-to-server key is for the public database only, but this key names another one")
         }
     }
 }
