@@ -115,7 +115,7 @@ import Time
         #expect(refusal(access, "ckAPIToken=\(web.token)") == nil)
     }
 
-    @Test func `an assertion is exchanged once`() throws {
+    @Test func `an assertion can be exchanged only once, and not at all in open mode`() throws {
         let (web, key) = (try create("web"), PrivateKey())
         let id = try create("accounts", .signIn(key.publicKey)).key.id
         let access = AccessControl(keyFile: file)

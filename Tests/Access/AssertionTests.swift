@@ -35,10 +35,11 @@ import Time
         }
 
         func signIn(
-            _ assertion: String, path: String = AssertionTests.path, keeps: Bool = false, at now: Instant = Gate.now
+            _ assertion: String, path: String = AssertionTests.path, keepsSignedIn: Bool = false,
+            at now: Instant = Gate.now
         ) throws -> SignIn {
             try Authenticator(keys: gate.keys).signIn(
-                Gate.request(path, "ckAPIToken=\(app.token)"), assertion, keepsSignedIn: keeps, at: now
+                Gate.request(path, "ckAPIToken=\(app.token)"), assertion, keepsSignedIn: keepsSignedIn, at: now
             ) { _ in }
         }
 
@@ -53,9 +54,9 @@ import Time
     }
 
     @Test(arguments: [(false, 1_800), (true, 14 * 86_400)])
-    func `an assertion is exchanged for a token of its user`(keeps: Bool, life: Int) throws {
+    func `an assertion is exchanged for a token of its user`(keepsSignedIn: Bool, life: Int) throws {
         let service = try Service()
-        let signIn = try service.signIn(try service.assertion(), keeps: keeps)
+        let signIn = try service.signIn(try service.assertion(), keepsSignedIn: keepsSignedIn)
         #expect(signIn.user == "_alice" && signIn.expires == Gate.now + .seconds(life) && signIn.keyName == "accounts")
         let request = Gate.request(Gate.path(), query(service.app.token, signIn.webToken))
         #expect(try service.gate.caller(request).requireWriting() == "_alice")
@@ -105,7 +106,7 @@ import Time
     ]
 
     @Test(arguments: claims.indices)
-    func `the known claims and the length are checked, and other claims are ignored`(index: Int) throws {
+    func `the known claims and the assertion's length are checked, and other claims are ignored`(index: Int) throws {
         let (change, expected) = Self.claims[index]
         #expect(try Service().refusal(change) == expected, "\(change)")
     }

@@ -28,7 +28,7 @@ import Testing
         ("/database/1/iCloud.A/production", "400 database"),
         ("/database/1/iCloud.A/production/everyone/records/query", "400 database"),
     ])
-    func `a malformed path is refused, and the error names a wrong container, environment or database`(
+    func `a malformed path is refused, and the error has a field if the container, environment or database is wrong`(
         path: String, expected: String
     ) throws {
         let error = #expect(throws: AccessError.self) { try WebServicesPath(path) }

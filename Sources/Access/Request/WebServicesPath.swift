@@ -35,8 +35,8 @@ package struct WebServicesPath: Hashable, Sendable {
         environment = try WebServicesPath.word(words[3], Field.environment)
         database =
             service == .database ? try WebServicesPath.word(words.count > 4 ? words[4] : "", Field.database) : nil
-        let before = service == .database ? 5 : 4
-        action = words.count > before ? String(path[words[before].startIndex...]) : ""
+        let actionIndex = service == .database ? 5 : 4
+        action = words.count > actionIndex ? String(path[words[actionIndex].startIndex...]) : ""
         guard !action.isEmpty else { throw WebServicesPath.notFound }
     }
 

@@ -1,7 +1,7 @@
 import Time
 
-/// The assertions that a gateway has exchanged for web authentication tokens. Each may be exchanged once. When their
-/// number reaches `countMax`, the expired ones are dropped.
+/// The assertions that a gateway has exchanged for web authentication tokens. None of them can be exchanged again. When
+/// their number reaches `countMax`, the expired ones are dropped.
 struct UsedAssertions {
     private struct ID: Hashable {
         var issuer: String
