@@ -35,17 +35,17 @@ import Time
 
     @Test(arguments: [(false, Duration.seconds(1_800)), (true, .seconds(14 * 86_400))])
     func `a token is valid for 30 minutes, or two weeks for a user who stays signed in`(
-        keeps: Bool, life: Duration
+        keepsSignedIn: Bool, life: Duration
     ) throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI()
-        let request = Gate.request(Gate.path(), query(token, gate.webToken(key, keepsSignedIn: keeps)))
+        let request = Gate.request(Gate.path(), query(token, gate.webToken(key, keepsSignedIn: keepsSignedIn)))
         _ = try gate.caller(request, at: Gate.now + (life - .microseconds(1)))
         let error = try #require(gate.refusal(request, at: Gate.now + life))
         #expect(error.summary == "421 ckWebAuthToken" && error.redirectURL != nil && error.attempt == nil)
     }
 
-    @Test func `each answer carries a new token, and the older one stays valid until its end`() throws {
+    @Test func `each answer carries a new token, and the older token stays valid until it expires`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI()
         let first = Gate.request(Gate.path(), query(token, gate.webToken(key)))
@@ -72,7 +72,7 @@ import Time
         #expect(shared?.summary == "403 database")
     }
 
-    @Test func `a token with any byte changed is refused as a failed attempt`() throws {
+    @Test func `a token with any byte changed is refused, and counts as a failed attempt`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI()
         let bytes = Array(try #require(Data(base64Encoded: gate.webToken(key))))

@@ -9,7 +9,7 @@ public struct InvalidSubscription: Error, Hashable, Sendable {
     public let code: String
     /// The subscription's property to change, such as `notificationInfo.desiredKeys[3]` or `querySubscriptionOptions`.
     /// For a mistake outside the subscription, this is `databaseScope`, `container` or `user` (the user's record name).
-    /// Empty if the subscription as a whole is too long.
+    /// Empty if the subscription as a whole is too long or too deeply nested.
     public let property: String
     /// Says what is wrong, and usually what to do. For a mistake in a predicate, two more lines show the place.
     public let reason: String

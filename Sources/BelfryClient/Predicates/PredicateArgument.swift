@@ -48,11 +48,11 @@ enum PredicateArgument: Hashable, Sendable {
     private init(numeric value: Any) {
         if let whole = value as? any BinaryInteger {
             self = Int64(exactly: whole).map { .json("\($0)") } ?? .tooLarge(whole)
-        } else if let number = value as? NSNumber, !number.isFraction, !number.isNegative,
+        } else if let number = value as? NSNumber, !number.isFloatingPoint, !number.isNegative,
             number.uint64Value > Int64.max
         {
             self = .tooLarge(number.uint64Value)
-        } else if let number = value as? NSNumber, !number.isFraction {
+        } else if let number = value as? NSNumber, !number.isFloatingPoint {
             self = .json("\(number.int64Value)")
         } else if let number = value as? NSNumber {
             self.init(number: number.doubleValue)
@@ -77,8 +77,11 @@ enum PredicateArgument: Hashable, Sendable {
 
     private init(list: [Any]) {
         let elements = list.map { PredicateArgument(value: $0) }
-        let refused = elements.first { if case .refused = $0 { true } else { false } }
-        self = refused ?? .json("[\(elements.map(\.text).joined(separator: ","))]")
+        for case .refused(let reason) in elements {
+            self = .refused("has an element that \(reason)")
+            return
+        }
+        self = .json("[\(elements.map(\.text).joined(separator: ","))]")
     }
 
     private static func tooLarge(_ number: any BinaryInteger) -> PredicateArgument {
@@ -93,7 +96,7 @@ enum PredicateArgument: Hashable, Sendable {
 }
 
 extension NSNumber {
-    fileprivate var isFraction: Bool {
+    fileprivate var isFloatingPoint: Bool {
         ["d", "f"].contains(Character(Unicode.Scalar(UInt8(bitPattern: objCType.pointee))))
     }
 
