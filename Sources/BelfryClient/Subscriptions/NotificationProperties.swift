@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// The properties of a notification info that are set.
+/// The properties that an app has set in a notification info.
 struct NotificationProperties: Sendable {
     private var texts: [NotificationProperty: String] = [:]
     private var lists: [NotificationProperty: [CKRecord.FieldKey]] = [:]
