@@ -16,8 +16,8 @@ struct DrawnRecord {
         for name in ["a", "b", "c", "d"] where !random.isOneIn(5) { fields[name] = DrawnField(using: &random) }
     }
 
-    /// The zone's ID in a payload. The public database has only one zone. The zones of a private database belong to its
-    /// user.
+    /// The zone's ID in a payload. The public database has only one zone. In these tests, the zones of private and
+    /// shared databases belong to the user.
     func pushedZoneID(in scope: CKDatabase.Scope, of user: String) -> CKRecordZone.ID {
         guard scope == .public else { return CKRecordZone.ID(zoneName: zoneID.zoneName, ownerName: user) }
         return CKRecordZone.ID(zoneName: "_defaultZone", ownerName: "_defaultOwner")

@@ -77,14 +77,14 @@ private struct RoundTripCase {
             let names = #""container":"\#(user.container)","environment":"\#(user.environment)""#
             let owner = scope == .public ? "" : #","owner":"\#(user.recordName)""#
             let change = #"{"type":"\#(reason == .recordDeleted ? "record.delete" : "record.save")",\#(names),"#
-            let fields = reason == .recordDeleted ? ",\"before\":\(record.fieldsJSON)" : ""
-            let saysUpdate = reason == .recordUpdated ? #","change":"update""# : ""
+            let before = reason == .recordDeleted ? ",\"before\":\(record.fieldsJSON)" : ""
+            let kindOfChange = reason == .recordUpdated ? #","change":"update""# : ""
             let json = record.json(in: scope, of: user.recordName, isDeleted: reason == .recordDeleted)
             return [
                 #"{"type":"device.register",\#(names),"user":"\#(user.recordName)","device":"phone","transport":"#
                     + #""apns","token":"\#(user.recordName)","topic":"com.example.Notes"}"#,
                 try user.command(saving: subscription, in: scope),
-                change + #""database":"\#(scope)"\#(owner)\#(saysUpdate)\#(fields),"record":\#(json)}"#,
+                change + #""database":"\#(scope)"\#(owner)\#(kindOfChange)\#(before),"record":\#(json)}"#,
             ]
         }
     }

@@ -78,7 +78,7 @@ import Testing
         #expect(subscription.zoneID?.zoneName == "Notes")
     }
 
-    @Test func `a subscription that is made without an ID gets an ID`() {
+    @Test func `a subscription that is made without an ID gets a random ID`() {
         let unnamed: [CKSubscription] = (0..<2).flatMap { _ in (Deprecated() as any OldInitializers).subscriptions }
         #expect(Set(unnamed.map(\.subscriptionID)).count == 6)
         #expect(unnamed.allSatisfy { UUID(uuidString: $0.subscriptionID) != nil })

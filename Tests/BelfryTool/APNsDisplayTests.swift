@@ -48,11 +48,13 @@ struct APNsDisplayTests {
         #expect(text(.device, request(nil, status: nil, fate: nil)) == "silence  abcdef01…")
     }
 
-    @Test func `a push that is stored instead of an earlier push names the earlier push`() {
+    @Test func `a push that is stored or shown instead of an earlier push names the earlier push`() {
         let push = request(notice(APNsDisplayTests.alert), fate: "overwritten", replaced: "7")
         let screen = "abcdef01…  com.example.Notes\n    (stored in place of 7: the device was offline)"
         #expect(text(.device, push) == screen)
         #expect(text(.requests, push)?.hasSuffix("  stored in place of 7") == true)
+        let shown = request(notice(APNsDisplayTests.alert), fate: "replaced", replaced: "7")
+        #expect(text(.requests, shown)?.hasSuffix("  shown in place of 7") == true)
     }
 
     @Test func `in the requests form, a request without warnings is shown on one line`() {

@@ -17,17 +17,23 @@ struct APNsDisplay: Sendable {
         case (nil, _): record.json
         case (.requests, .request(let request)): line(request)
         case (.requests, .connection(let event)): painter.dim(line(event))
-        case (.requests, .delivery(let event)): "\(clock(event.time)) \(event.token.short) \(event.fate)"
+        case (.requests, .delivery(let event)):
+            "\(clock(event.time)) \(event.token.short) \(words(event.fate, event.replaced))"
         case (.device, .request(let request)): screen(request)
         case (.device, .delivery(let event)): screen(event)
         case (.device, .connection): nil
         }
     }
 
-    /// What happened to a push. Replaces the record's word `overwritten`, which suggests that this push was lost. In
-    /// fact, this push is stored, and an earlier push was lost.
+    /// What happened to a push. The record's words `replaced` and `overwritten` suggest that this push was lost. In
+    /// fact, this push took the place of an earlier push.
     private func words(_ fate: String, _ replaced: String?) -> String {
-        fate == "overwritten" ? "stored in place of \(replaced ?? "an earlier push")" : fate
+        let earlier = replaced ?? "an earlier push"
+        return switch fate {
+        case "replaced": "shown in place of \(earlier)"
+        case "overwritten": "stored in place of \(earlier)"
+        default: fate
+        }
     }
 
     private func clock(_ time: Int64) -> String { String(TimeText.of(time).dropFirst(11).prefix(12)) }
