@@ -2,8 +2,8 @@ import Events
 import JSON
 import Time
 
-/// The causes and effects of some events, the targets. If there are too many, some are left out: see ``changesLeftOut``
-/// and ``isCut``.
+/// Some events, the targets, with their causes and effects. If there are too many causes or effects, some are left out:
+/// see ``changesLeftOut`` and ``isCut``.
 package struct TraceGraph {
     struct Node {
         var event: TraceEvent
@@ -11,14 +11,15 @@ package struct TraceGraph {
         var effects: [EventPlace] = []
         /// The log that should contain an effect but does not: its stage may be behind, or may hold the effect back.
         var waitsFor: String?
-        /// Whether a plugin writes the log `waitsFor`, and has processed the event without writing an effect.
+        /// Whether a plugin writes the log `waitsFor` and has processed the event without writing an effect.
         var wasDroppedByPlugin = false
     }
 
     private(set) var nodes: [EventPlace: Node] = [:]
-    /// The events without a cause, in the order of their times.
+    /// The events without a cause in the graph, in the order of their times.
     private(set) var roots: [EventPlace] = []
     private(set) var targets: Set<EventPlace>
+    /// How many changes that led to a target are left out.
     private(set) var changesLeftOut = 0
     /// Whether an event has at least ``Causality/matchesMax`` effects, so that some may be left out.
     private(set) var isCut = false
@@ -49,15 +50,15 @@ package struct TraceGraph {
             if nodes[event.place] != nil { continue }
             let effects = try causality.effects(of: event, user: user)
             isCut = isCut || effects.count >= Causality.matchesMax
-            let expected = effects.isEmpty ? event.expected(in: causality.logs) : nil
+            let missing = effects.isEmpty ? event.logOfExpectedEffect(in: causality.logs) : nil
             nodes[event.place] = Node(
-                event: event, effects: effects.map(\.place), waitsFor: expected,
-                wasDroppedByPlugin: try causality.logs.hasPluginProcessed(event, for: expected))
+                event: event, effects: effects.map(\.place), waitsFor: missing,
+                wasDroppedByPlugin: try causality.logs.hasPluginProcessed(event, for: missing))
             open += effects.reversed()
         }
     }
 
-    /// Removes events that are neither causes nor effects of a target.
+    /// Removes the events that are neither targets nor causes or effects of a target.
     private mutating func prune() {
         var causes: [EventPlace: [EventPlace]] = [:]
         for (place, node) in nodes { for effect in node.effects { causes[effect, default: []].append(place) } }
@@ -116,8 +117,9 @@ extension TraceGraph {
 }
 
 extension TraceLogs {
-    /// Whether the plugin that writes the log `name` has read an event and written its effects. False if one of Belfry's
-    /// own stages writes this log, because such a stage may hold events back. False for an event of this log itself.
+    /// Whether a plugin writes the log `name` and has processed `event`. The event's effects, if any, are then in this
+    /// log. False if one of Belfry's own stages writes the log, because such a stage may hold events back. Also false
+    /// for an event that the log `name` contains itself.
     fileprivate func hasPluginProcessed(_ event: TraceEvent, for name: String?) throws -> Bool {
         guard let log = name.flatMap(log(named:)), log.role == .other, log.upstream == event.log else { return false }
         var isPassed = false
@@ -131,9 +133,9 @@ extension TraceLogs {
 }
 
 extension TraceEvent {
-    /// The log that must contain an effect of the event. Nil for events of types that are not listed here, and if the
+    /// The log that should contain an effect of the event. Nil for events of types that are not listed here, and if the
     /// next log does not exist.
-    fileprivate func expected(in logs: TraceLogs) -> String? {
+    fileprivate func logOfExpectedEffect(in logs: TraceLogs) -> String? {
         switch type {
         case EventName.recordSave, EventName.recordDelete, EventName.match, EventName.notification, EventName.push:
             logs.downstream(of: log).first?.name

@@ -6,7 +6,7 @@ import Time
 package enum TraceJSON {
     /// `{"asked":…,"as":…,"targets":["changes:17"],"changesLeftOut":0,"isCut":false,"trace":[node, …]}`, where a node
     /// is `{"log":…,"sequence":…,"now":…,"type":…,"sinceCauseMicroseconds":…,"target":true,"event":{…},"waitsFor":…,
-    /// "effects":[node, …]}`. A repeated node has `"repeated":true` in place of `event`,
+    /// "effects":[node, …]}`. Only targets have `target`. A repeated node has `"repeated":true` in place of `event`,
     /// `waitsFor` and `effects`.
     package static func text(_ graph: TraceGraph, asked: String, as kind: TraceIDKind) -> String {
         ByteBuffer.object {

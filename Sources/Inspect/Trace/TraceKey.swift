@@ -21,7 +21,7 @@ struct TraceKey: Hashable, Sendable {
         case subscription
         /// A user and the ID of one of the user's subscriptions.
         case userSubscription
-        /// The sequence of the push that an outcome is about.
+        /// The sequence of the push that an event of deliver is about.
         case push
         /// The replaced match, in a `coalesced` event.
         case match

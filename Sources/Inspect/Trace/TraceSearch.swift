@@ -52,8 +52,8 @@ package struct TraceSearch {
         return combined(groups.filter { !$0.1.isEmpty }) ?? .nothing(tried + searched(for: kinds))
     }
 
-    /// Several events with one notification ID are the targets of one trace, unless the ID is also of another kind. In
-    /// all other cases several events are several hits.
+    /// If the ID is only a notification ID, all events with it are the targets of one trace. In all other cases several
+    /// events are several hits.
     private func combined(_ groups: [(TraceIDKind, [TraceEvent])]) -> TraceFinding? {
         guard let (kind, events) = groups.first else { return nil }
         if groups.count == 1, kind == .notification || events.count == 1 { return .targets(events, kind) }
@@ -89,7 +89,7 @@ package struct TraceSearch {
         ]
         return searched.filter { kinds.contains($0.0) }.map { _, text, roles in
             let names = roles.flatMap(logs.logs(as:)).map(\.name)
-            return text + (names.isEmpty ? ": there is no log for it yet" : " in \(names.joined(separator: " or "))")
+            return text + (names.isEmpty ? ": there is no log to search yet" : " in \(names.joined(separator: " or "))")
         }
     }
 }

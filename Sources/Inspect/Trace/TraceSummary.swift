@@ -77,7 +77,8 @@ enum TraceSummary {
 }
 
 extension Duration {
-    /// The time between two events: ``text``, or microseconds below a millisecond.
+    /// The time from one event to another, with a sign. A positive time of less than a millisecond is in microseconds,
+    /// any other time as in ``text``.
     var sinceText: String {
         if 0 < wholeMicroseconds, wholeMicroseconds < 1_000 { return "+\(wholeMicroseconds) µs" }
         // The clocks of two machines may differ, so an effect can have the earlier time.

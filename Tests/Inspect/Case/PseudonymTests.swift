@@ -102,12 +102,12 @@ struct PseudonymTests {
                 "NOT \(quoted(b)) IN tags",
             ])
             let replaced = try RecordPredicate.replacingStrings(in: clause, pseudonyms.pseudonym)
-            let truth = try matches(clause, title: c, tag: b)
-            let kept = try matches(
+            let matchedBefore = try matches(clause, title: c, tag: b)
+            let matchesAfter = try matches(
                 replaced, title: pseudonyms.pseudonym(of: c), tag: pseudonyms.pseudonym(of: b))
-            try #require(truth == kept, "\(clause) → \(replaced) for \(c), seed \(seed)")
+            try #require(matchedBefore == matchesAfter, "\(clause) → \(replaced) for \(c), seed \(seed)")
             #expect(replaced.utf8.count == clause.utf8.count)
-            if truth { held += 1 } else { failed += 1 }
+            if matchedBefore { held += 1 } else { failed += 1 }
         }
         #expect(held > 40 && failed > 40)
     }
@@ -131,16 +131,17 @@ struct PseudonymTests {
                 "title BEGINSWITH '\(sought)'",
             ])
             let replaced = try RecordPredicate.replacingStrings(in: clause, pseudonyms.pseudonym)
-            let truth = try matches(clause, title: title, tag: tag)
-            let kept = try matches(
+            let matchedBefore = try matches(clause, title: title, tag: tag)
+            let matchesAfter = try matches(
                 replaced, title: pseudonyms.pseudonym(of: title), tag: pseudonyms.pseudonym(of: tag))
-            try #require(truth == kept, "\(clause) → \(replaced) for \(title), \(tag), seed \(seed)")
-            if truth { held += 1 } else { failed += 1 }
+            try #require(
+                matchedBefore == matchesAfter, "\(clause) → \(replaced) for \(title), \(tag), seed \(seed)")
+            if matchedBefore { held += 1 } else { failed += 1 }
         }
         #expect(held > 40 && failed > 40)
     }
 
-    @Test func `strings in function calls that are dates, type names or options are not replaced`() throws {
+    @Test func `dates, type names and options in function calls are not replaced`() throws {
         let text = "d > CAST('2026-01-01T00:00:00Z', 'NSDate') AND ALL tokenize('x', 'Cdl') IN self AND a == 'y'"
         let replaced = try RecordPredicate.replacingStrings(in: text) { $0 + $0 }
         #expect(replaced == text.replacing("'x'", with: "'xx'").replacing("'y'", with: "'yy'"))
@@ -150,7 +151,7 @@ struct PseudonymTests {
         "cast == 'x' AND a == 'x'", "tokenize IN {'x', 'x'} AND (a == 'x')", "a == 'x' AND cast IN {'x'}",
         "d > CAST(CAST(1, 'NSDate'), 'NSDate') AND a == 'x'",
     ])
-    func `strings after function calls, and strings of fields named like functions, are replaced`(text: String) throws {
+    func `strings after function calls, and beside fields named like functions, are replaced`(text: String) throws {
         let replaced = try RecordPredicate.replacingStrings(in: text) { $0 + $0 }
         #expect(replaced == text.replacing("'x'", with: "'xx'"))
     }

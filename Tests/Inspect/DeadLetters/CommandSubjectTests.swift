@@ -16,11 +16,11 @@ struct CommandSubjectTests {
         func subjectOfZone(of owner: String) throws -> CommandSubject? {
             try subject(withZone: #","zoneID":{"zoneName":"Work","ownerRecordName":"\#(owner)"}"#)
         }
-        let unnamed = try subject(withZone: #","zoneID":{"zoneName":"Work"}"#)
+        let withoutZoneOwner = try subject(withZone: #","zoneID":{"zoneName":"Work"}"#)
         #expect(try subjectOfZone(of: "_bob") != subjectOfZone(of: "_carol"))
-        #expect(try subjectOfZone(of: "_bob") != unnamed)
+        #expect(try subjectOfZone(of: "_bob") != withoutZoneOwner)
         for owner in ["_alice", "__defaultOwner__", "_defaultOwner"] {
-            #expect(try subjectOfZone(of: owner) == unnamed)
+            #expect(try subjectOfZone(of: owner) == withoutZoneOwner)
         }
         #expect(try subject(withZone: "") == subject(withZone: #","zoneID":{"zoneName":"_defaultZone"}"#))
     }

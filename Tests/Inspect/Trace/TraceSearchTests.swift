@@ -107,7 +107,7 @@ import Testing
         #expect(tried(try logs.finding("nobody", as: .record)) == ["no record with this name in changes"])
         #expect(
             tried(try logs.finding("nobody", as: .apnsID)) == [
-                "no outcome with this apns-id: there is no log for it yet"
+                "no outcome with this apns-id: there is no log to search yet"
             ])
     }
 
