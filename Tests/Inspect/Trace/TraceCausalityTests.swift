@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `an event that a stage rejected ends as a dead letter`() throws {
+    @Test func `the trace of an event that a stage rejected shows the dead letter`() throws {
         let logs = try TracedLogs().write("changes", [TestEvents.change("a"), TestEvents.change("b")])
             .write("matches", [#"{"type":"not_matched","first":1,"last":2,"count":1}"#], from: "changes")
             .write("matches.dead-letters", [TestEvents.deadLetter("match", "changes", 2)])
@@ -80,7 +80,7 @@ import Testing
             try outline(logs, "1-phone") == [
                 "0 changes:1", "1 matches:2", "2 notifications:1", "3 pushes:1", "4 outcomes:2",
             ])
-        #expect(try outline(logs, "id-1").count == 9, "both notifications of the ID")
+        #expect(try outline(logs, "id-1").count == 9, "the ID finds both notifications")
     }
 
     /// A user has two notifications for one change. Each `coalesced` event names the next newer match. The last match
@@ -107,7 +107,7 @@ import Testing
             ])
     }
 
-    @Test func `the trace works without changes that retention removed`() throws {
+    @Test func `if retention removed the change of a match, the trace begins with the match`() throws {
         let logs = try TracedLogs().write("matches", [TestEvents.match(7, "_a", "s")])
             .write("notifications", [TestEvents.notification([7], "_a", "s")])
             .write("changes", [])
@@ -157,7 +157,7 @@ import Testing
         #expect(try outline(logs, "matches:1") == ["0 changes:1", "1 matches:1", "2 notifications:1"])
     }
 
-    @Test func `a trace goes through a plugin between two stages`() throws {
+    @Test func `a trace goes through a plugin between two stages, or says that the plugin dropped the event`() throws {
         let logs = try TracedLogs().write("changes", [TestEvents.change("a"), TestEvents.change("b")])
             .write("matches", [TestEvents.match(1, "_a", "s"), TestEvents.match(2, "_a", "s")], from: "changes")
             .write("filter", [TestEvents.match(2, "_a", "s")], from: "matches", cursors: [2])

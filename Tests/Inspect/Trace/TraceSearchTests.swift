@@ -57,7 +57,7 @@ import Testing
         #expect(targets(try logs.finding(composed)) == ["record changes:1"])
         #expect(targets(try logs.finding(decomposed)) == ["record changes:2"])
         let graph = try logs.graph("matches:2")
-        #expect(!graph.nodes.keys.contains { $0.log == "notifications" }, "a notification of the other subscription")
+        #expect(!graph.nodes.keys.contains { $0.log == "notifications" }, "its subscription is the other one")
     }
 
     @Test func `several results are listed, the newest first`() throws {
