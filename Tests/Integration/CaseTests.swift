@@ -63,7 +63,7 @@ import Time
             #expect(try again.events(of: "outcomes").contains { $0.contains(#""outcome":"\#(kind)""#) })
             // A subscription that moves to another database makes two events from one line.
             let changes = try again.events(of: "changes").count
-            #expect(changes >= made.inputCount, "outcome \(number + 1): a line of the case is rejected")
+            #expect(changes >= made.inputCount, "outcome \(number + 1): a line of the case was rejected")
         }
     }
 
@@ -88,8 +88,9 @@ import Time
         }
     }
 
-    /// The subscriptions share a collapse ID, so their notifications become one push. If the export counted the outcome
-    /// once for each subscription, no run would have the recorded result, and `make` would throw.
+    /// Both subscriptions match change 5. They share a collapse ID, so both matches become one push. If the export
+    /// counted the push's outcome once for each subscription, no run would have the recorded result, and `make` would
+    /// throw.
     @Test func `a case of a push that two subscriptions share counts the push's outcome once`() async throws {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let subscriptions = ["first", "second"].map { id in

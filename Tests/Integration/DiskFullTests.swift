@@ -29,11 +29,11 @@ import Testing
             #expect(try pipeline.events(of: name) == expected.events(of: name), "\(name)")
             #expect(try EventLogs.verify(directory: pipeline.folder.path + "/logs/" + name).isSound)
         }
-        // When deliver stops while the disk is full, it cannot record the answers to some pushes, so it
-        // sends these pushes again after its restart.
+        // When deliver stops while the disk is full, it cannot record the answers to some pushes, so it sends these
+        // pushes again after its restart.
         var seen: Set<String> = []
-        let first = pipeline.pushes.filter { seen.insert($0).inserted }
-        #expect(first.elementsEqual(expected.pushes), "\(first.count) pushes, not \(expected.pushes.count)")
+        let unique = pipeline.pushes.filter { seen.insert($0).inserted }
+        #expect(unique.elementsEqual(expected.pushes), "\(unique.count) pushes, not \(expected.pushes.count)")
     }
 
     @Test(.timeLimit(.minutes(5))) func `a stage reports that its disk is full, and continues when there is room`()

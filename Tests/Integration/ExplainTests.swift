@@ -122,7 +122,7 @@ import Testing
             + #""recordType":"Note","fields":{"stars":{"value":\#(stars),"type":"INT64"}}}}"#
     }
 
-    @Test func `a device that registers after a change, in the same second, counts as not registered yet`()
+    @Test func `a device that registers after a change, but with the same time, counts as not registered yet`()
         async throws
     {
         let commands = [Self.save("feed"), Self.note("n1"), Self.register("mac")].map {
