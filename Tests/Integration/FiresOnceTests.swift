@@ -45,8 +45,8 @@ import Testing
     }
 
     /// After `kill -9` a log has only the first bytes that the process wrote, perhaps with a torn batch at the end, and
-    /// no snapshot of later events. Cutting the log of match before, within or after the batch of the match has the
-    /// same effect.
+    /// no snapshot of later events. The test gets the same result by cutting the log of the stage match before, within
+    /// and after each batch, also the batch with the event `match`.
     @Test(.timeLimit(.minutes(5)))
     func `a subscription fires only once, even if match crashes before, within or after a batch`() async throws {
         let whole = try Self.pipeline()

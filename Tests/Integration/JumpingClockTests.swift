@@ -23,7 +23,7 @@ import Time
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a jumping clock changes no push, and the time of no log goes back`()
+    @Test(.timeLimit(.minutes(5))) func `a jumping clock changes no push, and the times in a log never go back`()
         async throws
     {
         var random = Seeded(Seeded.ofThisRun)

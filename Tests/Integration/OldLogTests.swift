@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryTool
 
-/// Logs of earlier versions, with a folder for each format. They are never changed.
+/// Logs that earlier versions of Belfry wrote, with a folder for each format. Do not change these logs.
 enum OldLogs {
     static let folder = #filePath.prefix(upTo: #filePath.lastIndex(of: "/") ?? #filePath.startIndex) + "/Logs"
 

@@ -33,7 +33,7 @@ final class ProgramMachine: StageMachine {
     }
 
     func receive(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) throws {
-        try run(.receive(lines: Array(lines), first: first, now: now)) { "receive input from \(first) on" }
+        try run(.receive(lines: Array(lines), first: first, now: now)) { "receive the events from \(first) on" }
     }
 
     func advance(to time: Instant) throws {

@@ -151,7 +151,9 @@ import Testing
         #expect((report.added, report.removed, report.changed) == (2, 2, 0))
     }
 
-    @Test func `whatif with a command for another text changes each payload from the command's time on`() async throws {
+    @Test func `whatif with a command that sets another text changes each payload from the command's time on`()
+        async throws
+    {
         let report = try await Self.whatIf(in: Self.smallPipeline()) {
             let later = Self.subscription("s", "stars >= 5", "Good day")
             $0.commands = [

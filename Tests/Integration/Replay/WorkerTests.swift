@@ -27,9 +27,9 @@ struct WorkerTests {
         #expect(text.hasPrefix("match: /bin/sh did not reply within 0.3 seconds, and was killed"))
     }
 
-    @Test func `the error for a dead worker says how it ended, and which input it had to receive`() async throws {
+    @Test func `the error for a dead worker says how it ended, and which events it had to receive`() async throws {
         let text = try await error(of: #"read line; echo '{"type":"ready"}'; read line; exit 3"#)
-        #expect(text == "match: /bin/sh exited with status 3 (it had to receive input from 1 on)")
+        #expect(text == "match: /bin/sh exited with status 3 (it had to receive the events from 1 on)")
         #expect(try await error(of: "kill -9 $$").contains("/bin/sh was ended by signal 9"))
     }
 
