@@ -54,7 +54,7 @@ final class VirtualPipeline: Sendable {
     /// Starts all stages, sends commands, and stops all stages.
     ///
     /// - Parameters:
-    ///   - batchSizes: The sizes of the batches of commands. The last batch has all remaining commands.
+    ///   - batchSizes: The sizes of the first batches of commands. All remaining commands are one more batch.
     ///   - stoppedStage: The index of a stage to stop after half of the commands. The stage catches up in the next run.
     ///   - drains: Whether to move the clock to the end of time, and wait until all stages have reached it.
     ///   - meanwhile: Runs while the commands are sent.

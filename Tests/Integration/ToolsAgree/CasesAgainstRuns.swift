@@ -36,7 +36,7 @@ struct CasesAgainstRuns {
         #expect(try again.events(of: again.log(.changes)).count >= made.inputCount, what)
     }
 
-    /// Runs a case. Returns its logs, and a description of each push in the words of an export.
+    /// Runs a case. Returns its logs, and for each push the words that end the export's expectation of such a push.
     private static func run(_ text: String, _ file: PipelineFile) async throws -> (LoggedRun, [String]) {
         let folder = try Folder()
         let input = try folder.write(text, to: "case.ndjson")

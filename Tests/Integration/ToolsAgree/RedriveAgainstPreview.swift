@@ -4,8 +4,8 @@ import Testing
 
 @testable import Inspect
 
-/// Compares `belfry dead-letters redrive` with its preview. Exactly the pushes in the preview must be sent again, and
-/// all of them must be accepted. After that, nothing must be left to redrive.
+/// Checks that `belfry dead-letters redrive` sends exactly the pushes in its preview, that the transports accept all of
+/// them, and that nothing is left to redrive after that.
 struct RedriveAgainstPreview {
     private let file: PipelineFile
     private let pipeline: VirtualPipeline

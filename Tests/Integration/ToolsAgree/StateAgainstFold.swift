@@ -39,8 +39,8 @@ struct StateAgainstFold {
         }
         try check("devices", fold.devices, position) { [$0.text("user"), $0.text("device")] }
         let found = try identities(of: "subscriptions", position) { ChangesFold.subscriptionKey($0) }
-        // A subscription with `firesOnce` ends with its first match. This check ignores whether the first match has
-        // come already.
+        // A subscription with `firesOnce` ends with its first match. The fold does not know whether this match came
+        // before or after the position, so the check accepts the subscription both in and not in the state.
         let once = fold.once.intersection(matched)
         #expect(found.union(once) == fold.subscriptions.union(once), "\(run.name): subscriptions at \(position)")
     }
@@ -65,7 +65,7 @@ struct StateAgainstFold {
     }
 }
 
-/// Applies the events of the log of changes one by one.
+/// The records, subscriptions and devices that exist after some events of the changes log.
 private struct ChangesFold {
     private(set) var records: Set<[String]> = []
     private(set) var subscriptions: Set<[String]> = []
