@@ -3,7 +3,7 @@ import TestSupport
 /// The lines of one producer: commands for its own users and records, and some lines that the door refuses.
 struct ProducerLoad {
     private(set) var lines: [String] = []
-    /// The events that the log of changes must contain, in order.
+    /// The events that the log of changes must contain, in order. Ingest may add members at the end of an event.
     private(set) var expectedEvents: [String] = []
     /// The numbers of the lines that the door refuses.
     private(set) var refusedLines: Set<Int> = []
@@ -40,8 +40,8 @@ struct ProducerLoad {
         let key = #""user":"\#(user(number))","subscriptionID":"\#(id)""#
         // If a save moves a subscription to another database, ingest first writes a `subscription.delete`
         // for the old database.
-        if let left = databases.updateValue(database, forKey: key), left != database {
-            expectedEvents.append(ProducerLoad.line("subscription.delete", #""database":"\#(left)",\#(key)"#))
+        if let former = databases.updateValue(database, forKey: key), former != database {
+            expectedEvents.append(ProducerLoad.line("subscription.delete", #""database":"\#(former)",\#(key)"#))
         }
         add(
             "subscription.save",

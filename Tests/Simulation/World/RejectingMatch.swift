@@ -21,7 +21,7 @@ struct RejectingMatch: Stage {
 
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         if Self.rejects(event.json["type"]?.string ?? "", event.sequence) {
-            return out.reject(event, Rejection(code: "record.taste", reason: "not this one"))
+            return out.reject(event, Rejection(code: "record.unwanted", reason: "rejected for the test"))
         }
         stage.receive(event, at: now, into: &out)
     }

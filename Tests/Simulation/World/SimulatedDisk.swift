@@ -29,11 +29,11 @@ final class SimulatedDisk: Sendable {
     func stopFaults() { state.withLock { ($0.isFaulty, $0.writesUntilRoom) = (false, 0) } }
 
     /// Removes or zeroes unsynced bytes at the end of the files in a folder, and removes some of the new files. A file
-    /// that was made without the simulated calls, and never synced with them, keeps all its bytes.
+    /// that no simulated call has created, truncated or synced keeps all its bytes.
     func losePower(under folder: String) throws {
         for (path, durable) in state.withLock({ $0.durable }).sorted(by: { $0.key < $1.key })
         where path.hasPrefix(folder + "/") {
-            if losesName(of: path) { remove(path) } else { try lose(path, durable) }
+            if losesName(of: path) { remove(path) } else { try loseBytes(of: path, after: durable) }
         }
     }
 
@@ -47,7 +47,7 @@ final class SimulatedDisk: Sendable {
         state.withLock { $0.durable[path] = nil }
     }
 
-    private func lose(_ path: String, _ durable: Int) throws {
+    private func loseBytes(of path: String, after durable: Int) throws {
         guard let file = FileHandle(forUpdatingAtPath: path) else { return }
         let size = Int(try file.seekToEnd())
         guard size > durable else { return }

@@ -34,7 +34,7 @@ final class SimulatedHost {
     var log: EventLogWriter? { running?.work.outlet.log }
     var isIdle: Bool { running?.work.isIdle ?? false }
 
-    /// Runs the host's loop once. If the host is down, starts it when its start is due.
+    /// Runs one turn of the host's loop. If the host is down, starts it instead, provided that its start is due.
     func runOnce() {
         guard let running else { return startIfDue() }
         process.runQueues()
@@ -46,14 +46,14 @@ final class SimulatedHost {
         } catch {
             fail(error)
         }
-        if process.isDead { dieInACall() }
+        if process.isDead { endAfterDeathInACall() }
     }
 
     private func startIfDue() {
         guard startAt <= world.time.elapsed else { return }
         process = SimulatedProcess(world.disk, world.time)
         do { running = try start() } catch { fail(error) }
-        if process.isDead { dieInACall() }
+        if process.isDead { endAfterDeathInACall() }
     }
 
     private func start() throws -> RunningHost {
@@ -89,7 +89,7 @@ final class SimulatedHost {
         startAt = world.time.elapsed + .milliseconds(20 + world.random.below(800))
     }
 
-    private func dieInACall() {
+    private func endAfterDeathInACall() {
         world.transports.noteDeathInACall()
         crash()
     }
@@ -108,7 +108,8 @@ final class SimulatedHost {
         do {
             guard let (live, folded) = try (running?.work as? any FoldableWork)?.states() else { return nil }
             onComparison()
-            return live == folded ? nil : "a state of \(folded.count) bytes, but the stage has one of \(live.count)"
+            return live == folded
+                ? nil : "a state of \(folded.count) bytes, which differs from the stage's state of \(live.count) bytes"
         } catch { return "\(error)" }
     }
 
@@ -118,7 +119,7 @@ final class SimulatedHost {
         running.host.control.stop()
         world.faults.note(.stopped)
         do { try running.work.finish() } catch { fail(error) }
-        if process.isDead { dieInACall() } else { crash() }
+        if process.isDead { endAfterDeathInACall() } else { crash() }
     }
 }
 

@@ -2,8 +2,9 @@ import PipelineRuntime
 import TestSupport
 import ZeroMQ
 
-/// Connects the sockets of a simulation as ZeroMQ does. Messages arrive in order until a connection is lost. Some
-/// frames are cut short. A reconnected client has a new identity at the router.
+/// Connects the sockets of a simulation as ZeroMQ does. The messages of a connection arrive in order. If the connection
+/// breaks, the last of them may be lost. Some frames are cut short. A reconnected client has a new identity at the
+/// router.
 final class SimulatedNetwork {
     struct Message {
         var due: Duration
@@ -37,7 +38,7 @@ final class SimulatedNetwork {
         return dealer
     }
 
-    /// Breaks some connections, and reconnects clients.
+    /// Breaks some connections, and connects the clients that have no connection and are due to try.
     func update() {
         for dealer in dealers {
             if isFaulty, random.isOneIn(500), dealer.connection != nil {

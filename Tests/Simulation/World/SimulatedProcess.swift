@@ -11,7 +11,7 @@ final class SimulatedProcess: Sendable {
         /// Whether a write or a sync has failed with an error that may end the host. An interrupted call and a short
         /// write do not count, because the host must continue after them.
         var hasFailed = false
-        /// The process dies after this many calls. Nil if it will not die in a call.
+        /// How many more calls the process makes before the call in which it dies. Nil if it will not die in a call.
         var callsToLive: Int?
         var work: [Work] = []
     }

@@ -39,7 +39,7 @@ final class SimulatedTransports: Sendable {
         var tally = RepeatTally()
         /// How many pushes, notices and status queries the transports got.
         var deliveryCount = 0
-        /// A number for each running transport, in the order of the first deliveries.
+        /// A number for each running transport, in the order of their first deliveries.
         var instances: [Instance: Int] = [:]
         var instancesSeen = 0
         /// For each push and notice, the number in ``instances`` of the transport that got its last delivery.
@@ -55,7 +55,7 @@ final class SimulatedTransports: Sendable {
     private let time: SimulatedTime
     private let faults: FaultCounts
     private let state: Mutex<State>
-    /// The largest number of unanswered pushes at one transport.
+    /// How many unanswered pushes one transport may have.
     private let inFlightMax: Int
 
     init(seed: UInt64, _ time: SimulatedTime, _ faults: FaultCounts) {
@@ -151,8 +151,9 @@ final class SimulatedTransports: Sendable {
         let receipt = "receipt \(state.deliveryCount)"
         let inFlight = state.inFlight.removeValue(forKey: delivery.id)
         let answeredWithoutQuery = state.answeredWithoutQuery[delivery.id]
-        // A repeat over the same transport is a sending, too, because the push may have arrived before its answer was
-        // recorded. A status query sends nothing. A transport that has given its final answer sends nothing either.
+        // A push that its transport gets again counts as sent again, because it may have arrived although its answer
+        // was not recorded. A status query sends nothing. A transport that has given its final answer to the push
+        // sends nothing either.
         if answeredWithoutQuery != instance, !delivery.isStatusQuery {
             state.tally.noteSending(of: delivery.id, receipt)
         }
