@@ -30,8 +30,8 @@ package struct AcceptedLines: Hashable, Sendable {
     }
 
     private var parts: [Part] = []
-    /// Whether the door named all refused lines.
-    private var isComplete = true
+    /// Whether the door has named all the lines that it refused.
+    private var knowsAllRefusedLines = true
 
     package var count: UInt64 { parts.reduce(0) { $0 + $1.accepted } }
 
@@ -44,7 +44,7 @@ package struct AcceptedLines: Hashable, Sendable {
         guard !parts.isEmpty else { return }
         parts[parts.count - 1].refused += answer.refusals.map(\.line)
         parts[parts.count - 1].accepted += UInt64(answer.accepted)
-        isComplete = isComplete && answer.refused == answer.refusals.count
+        knowsAllRefusedLines = knowsAllRefusedLines && answer.refused == answer.refusals.count
     }
 
     /// Adds lines whose answers were lost. Some of them may have been refused, but it is not known which. All of them
@@ -52,13 +52,13 @@ package struct AcceptedLines: Hashable, Sendable {
     mutating func addLinesWithLostAnswers(_ count: UInt64) {
         guard !parts.isEmpty else { return }
         parts[parts.count - 1].accepted += count
-        isComplete = false
+        knowsAllRefusedLines = false
     }
 
     /// - Parameter event: The number of the event among the events of all accepted lines, counted from 1.
     /// - Returns: The line that became the event, as `FILE:LINE`; nil if the line is not known.
     package func place(ofEvent event: UInt64) -> String? {
-        guard isComplete else { return nil }
+        guard knowsAllRefusedLines else { return nil }
         var index = event
         for part in parts {
             if index <= part.accepted { return part.place(ofEvent: index) }
@@ -69,7 +69,7 @@ package struct AcceptedLines: Hashable, Sendable {
 
     static func += (all: inout AcceptedLines, more: AcceptedLines) {
         all.parts += more.parts
-        all.isComplete = all.isComplete && more.isComplete
+        all.knowsAllRefusedLines = all.knowsAllRefusedLines && more.knowsAllRefusedLines
     }
 }
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Searches bytes for a text. The longer the text, the more bytes it usually skips (Horspool 1980).
+/// Searches bytes for a text. The longer the text, the more bytes the search usually skips (Horspool 1980).
 package struct ByteSearch: Sendable {
     private let text: [UInt8]
     /// How far the search can move on, for each value of the byte that was compared with the text's last byte.

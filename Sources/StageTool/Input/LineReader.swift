@@ -21,7 +21,7 @@ package final class LineReader {
     /// Makes `belfry run` stop all stages and start them again.
     package static let restartLine = #"{"type":"restart"}"#
 
-    /// The reader refuses longer lines. The limits of the door are lower (``DoorLimits``).
+    /// The most bytes of a line that can be sent to the door. The door itself has lower limits (``DoorLimits``).
     package static let lineBytesMax = 4 << 20
     package static let blockLinesMax = 1_000
     /// A block of several lines has at most this many bytes, without its last line feed. A longer line is a block of

@@ -57,7 +57,7 @@ extension PipelineText {
     /// Reads a file that was named on the command line.
     ///
     /// - Throws: ``ToolFailure`` with status 66 if the file is missing, a directory or not readable;
-    ///   ``PipelineFileError`` if the file is too large, is not UTF-8, or begins with a command.
+    ///   ``PipelineFileError`` if the file is too large, is not UTF-8, or begins with an ingest command.
     package init(argument path: String) throws {
         try PipelineArgument.check(path)
         try self.init(path: path)
@@ -70,7 +70,8 @@ extension PipelineText {
         }
     }
 
-    /// Whether the first line is a JSON object with a `type`. A pipeline file may be JSON, but has no such key.
+    /// Whether the first line that is not blank is a JSON object with the key `type`. A pipeline file may be JSON, but
+    /// has no such key.
     private var beginsWithCommand: Bool {
         guard let start = text.firstIndex(where: { !$0.isWhitespace }), text[start] == "{" else { return false }
         let line = Array(text[start...].prefix { !$0.isNewline }.utf8)

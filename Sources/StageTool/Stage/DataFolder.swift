@@ -14,13 +14,15 @@ package enum DataFolder {
             throw ToolFailure(.cannotCreate, "\(obstacle) is not a folder; \(hint)")
         }
         do { try SocketFiles.makeFolder(path, mode) } catch {
-            throw ToolFailure(.cannotCreate, "\(error); choose another data folder, or change its owner or mode")
+            throw ToolFailure(
+                .cannotCreate,
+                "\(error); change the owner or mode of the folder above it, or choose another data folder")
         }
         guard access(path, W_OK | X_OK) == 0 else {
             let reason = String(cString: strerror(errno))
             throw ToolFailure(
                 .inputOutput,
-                "cannot write in \(path): \(reason); choose another data folder, or change its owner or mode")
+                "cannot write in \(path): \(reason); change its owner or mode, or choose another data folder")
         }
     }
 

@@ -109,8 +109,8 @@ final class SimulatedHost {
             guard let (live, folded) = try (running?.work as? any FoldableWork)?.states() else { return nil }
             onComparison()
             return live == folded
-                ? nil : "a state of \(folded.count) bytes, which differs from the stage's state of \(live.count) bytes"
-        } catch { return "\(error)" }
+                ? nil : "the state from the logs (\(folded.count) bytes) differs from the stage's (\(live.count) bytes)"
+        } catch { return "no state can be made from the logs: \(error)" }
     }
 
     /// Stops the host as SIGTERM does, if the host is idle.

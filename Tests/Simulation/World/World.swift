@@ -85,7 +85,8 @@ final class World {
 
     /// Runs the world to its end.
     ///
-    /// - Returns: The problems. If the checks of the logs at the end find some, the last element is the ``report``.
+    /// - Returns: The problems. The logs are checked only if there is no problem before the end. If these checks or the
+    ///   transports then have problems, the ``report`` follows them.
     func run() throws -> [String] {
         faultRarity = random.one(of: [1, 2, 4])
         var faultySteps = 0
@@ -121,7 +122,7 @@ final class World {
     private func compareWithFolds() {
         for host in hosts where canary == nil {
             let difference = host.differenceFromFold { comparedStates[host.stage.name, default: 0] += 1 }
-            if let difference { problems.append("\(host.stage.name): the logs lead to \(difference)") }
+            if let difference { problems.append("\(host.stage.name): \(difference)") }
         }
     }
 
@@ -146,7 +147,7 @@ final class World {
         return running.isEmpty ? nil : random.one(of: running)
     }
 
-    /// Cuts the power of one stage's machine, or of all stages.
+    /// Cuts the power of one stage's machine, or of the machines of all stages.
     private func cutPower() throws {
         faults.note(.powerCut)
         transports.notePowerFailure()
