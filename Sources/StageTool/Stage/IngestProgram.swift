@@ -10,11 +10,11 @@ struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, ReloadsOnHangup {
             commandName: "belfry-ingest",
             abstract: "Accepts commands at the door: record changes, subscriptions, devices.",
             discussion: """
-                Opens the door of the pipeline file for `belfry send` and other producers, and writes accepted \
-                commands to its log. Input files go through the same door: each refused line is reported with its \
-                place and reason (on a terminal, the first 20 of each input), and all other lines are accepted. After \
-                a restart, a file continues after the last line that was accepted or refused. SIGHUP makes ingest read \
-                the pipeline file again.
+                Opens the door for `belfry send` and other producers, and writes accepted commands to the stage's log. \
+                Input files go through the same door: each refused line is reported with its place and reason (on a \
+                terminal, the first 20 of each input), and all other lines are accepted. After a restart, ingest skips \
+                the lines of a file that were already accepted or refused. SIGHUP makes ingest read the pipeline file \
+                again.
 
                   belfry-ingest -p Pipelines/quickstart.yaml
                   belfry-ingest -p Pipelines/quickstart.yaml monday.ndjson tuesday.ndjson
@@ -27,7 +27,7 @@ struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, ReloadsOnHangup {
 
     @Flag(
         help:
-            "Stop when all inputs are sent; exits with 65 if a line was refused, now or in an earlier run."
+            "Stop when all inputs are sent, with exit status 65 if a line was refused now or in an earlier run."
     )
     var exitWhenDone = false
 
@@ -35,7 +35,7 @@ struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, ReloadsOnHangup {
     var inputs: [String] = []
 
     func validate() throws {
-        if options.worker.replayWorker { throw ValidationError("a source cannot be replayed: its log is the input") }
+        if options.worker.replayWorker { throw ValidationError("a source stage cannot be replayed: it reads no log") }
         if exitWhenDone, inputs.isEmpty { throw ValidationError("--exit-when-done needs an input: a file or -") }
     }
 

@@ -24,8 +24,8 @@ struct StageProgram<Kind: DescribedStageKind>: AsyncParsableCommand, ReloadsOnHa
             abstract: Kind.abstract,
             discussion: """
                 Reads \(Kind.reads), writes \(Kind.writes), and continues where it stopped. Stages may be started in \
-                any order. Ctrl-C or SIGTERM stops it after the current batch. SIGHUP makes it read the pipeline file \
-                again and use the new settings.
+                any order. Ctrl-C or SIGTERM stops the stage after the current batch. SIGHUP makes the stage read the \
+                pipeline file again and use the new settings.
 
                   belfry-\(Kind.kind) -p Pipelines/quickstart.yaml
                   belfry-\(Kind.kind) -p two.yaml --stage \(Kind.kind)-eu

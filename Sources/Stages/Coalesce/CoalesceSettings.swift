@@ -14,7 +14,7 @@ package struct CoalesceSettings: PluginSettings {
     package var maximumDelay = Duration.seconds(10)
     /// How many notifications may be held for one user, in one container and environment.
     package var pendingPerUser = 100
-    /// What happens when a user reaches the limit `pendingPerUser`.
+    /// What happens when a user would have more held notifications than `pendingPerUser`.
     package var atLimit = AtLimit.flushOldest
 
     private static let pendingPerUserRange = 1...1_000_000_000
@@ -39,7 +39,7 @@ extension CoalesceSettings {
     }
 }
 
-/// What happens when a user would have more held notifications than ``CoalesceSettings/pendingPerUser`` allows.
+/// What happens when a user would have more held notifications than ``CoalesceSettings/pendingPerUser``.
 ///
 /// The event of a notification that leaves early because of the limit has this value as its member `atLimit`.
 package enum AtLimit: String, CaseIterable, Sendable, Hashable {

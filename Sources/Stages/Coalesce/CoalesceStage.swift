@@ -5,12 +5,12 @@ import Time
 
 /// Turns matches into notifications. Holds each notification that a newer one may replace, for as long as the policy
 /// says, but no longer than the maximum delay. A notification may leave earlier because of the limit per user, or
-/// because it reaches ``HeldNotification/causesMax``.
+/// because it lists ``HeldNotification/causesMax`` changes.
 ///
-/// Of a user's notifications with the same collapse ID, a newer one replaces the older one. Of silent notifications
-/// without a collapse ID, a newer one replaces the older one of the same subscription. Notifications of all other kinds
-/// leave at once. A notification lists all changes that it stands for and describes the newest, so a deletion after a
-/// creation is still reported.
+/// A newer notification replaces a held one of the same user with the same collapse ID. A newer silent notification
+/// without a collapse ID replaces a held one of the same subscription. Notifications of all other kinds leave at once.
+/// A notification lists all changes that it stands for and describes the newest, so a deletion after a creation is
+/// still reported.
 ///
 /// If a notification is due when a match arrives, the notification leaves before the match can replace it. A
 /// `not_matched` event ends here. Events of all other types are passed on unchanged.

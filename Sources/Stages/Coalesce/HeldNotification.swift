@@ -6,8 +6,8 @@ import Time
 /// stands for.
 ///
 /// The value has the size of a reference. Its parts are in one block of memory, except the list of earlier changes: the
-/// block refers to an array with this list. A newer match makes a new block, so a block that several copies of the value
-/// share never changes.
+/// block refers to an array with this list. A newer match makes a new block, so a block that several copies of the
+/// value share never changes.
 struct HeldNotification {
     /// The most changes that one notification lists. A notification that reaches this number leaves at once. This
     /// limits the size of its event.
@@ -237,12 +237,12 @@ private struct Places {
         end = UInt32(match.text.count - layout.typeEnd)
     }
 
-    /// The container, the environment and the user.
+    /// The places of the container, the environment and the user.
     var user: [Int] { [Int(container), Int(environment), Int(userName)] }
     var collapseIDOrDatabase: Int { Int(collapseIDOrDatabasePlace) }
     var subscriptionID: Int { Int(subscriptionIDPlace) }
-    /// The value of the origin; nil if the match has none.
+    /// The place of the origin's value; nil if the match has no origin.
     var origin: Range<Int>? { originEnd == 0 ? nil : Int(originStart)..<Int(originEnd) }
-    /// The origin with its name and the comma before it; nil if the match has no origin.
+    /// The place of the origin member, with its name and the comma before it; nil if the match has no origin.
     var originMember: Range<Int>? { originEnd == 0 ? nil : Int(originComma)..<Int(originEnd) }
 }

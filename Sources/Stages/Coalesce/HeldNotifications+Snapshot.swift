@@ -93,7 +93,7 @@ extension AtLimit {
         let word = try snapshot.text()
         guard let atLimit = AtLimit(rawValue: word) else {
             let words = AtLimit.allCases.map(\.rawValue).joined(separator: ", ")
-            throw snapshot.error("atLimit is \"\(word.printable)\", which is none of \(words)")
+            throw snapshot.error("atLimit must be one of \(words), but is \"\(word.printable)\"")
         }
         self = atLimit
     }
