@@ -162,7 +162,7 @@ struct HeldNotifications {
         leftTimes[slot] = now
     }
 
-    /// Forgets notifications that left `memory` ago or earlier.
+    /// Forgets the times at which notifications left, if these times are at least `memory` ago.
     mutating func forget(after memory: Duration, at now: Instant) {
         while let slot = recentlyLeft.first, leftTimes[slot].advanced(by: memory) <= now {
             recentlyLeftLinks.remove(slot, from: &recentlyLeft)

@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// The key of a held notification. A newer notification with the same key replaces it.
+/// The key of a held notification. A newer notification with the same key replaces the held one.
 ///
 /// The key consists of the container, the environment, the user and the collapse ID. A silent notification without a
 /// collapse ID has the database and the subscription ID instead. The key contains the decoded strings, so JSON escapes
@@ -26,7 +26,7 @@ struct HoldKey: Hashable {
         self.bytes = bytes
     }
 
-    /// - Parameter strings: The strings of the key, in their order.
+    /// - Parameter strings: The strings of the key, in the key's order.
     init(_ strings: [TextString]) {
         var bytes: [UInt8] = []
         for string in strings { string.withUTF8 { bytes.append(utf8: $0) } }
@@ -70,7 +70,7 @@ struct HoldKey: Hashable {
 
         var isAtEnd: Bool { end == bytes.count }
 
-        /// Whether the next string is this one.
+        /// Moves past the next string. Returns whether there is a next string and it equals `string`.
         mutating func next(is string: TextString) -> Bool {
             guard let next = bytes.endOfText(from: end) else { return false }
             defer { end = next }

@@ -152,8 +152,8 @@ extension DeliverStage {
         note.since = cameUndatedAtRegistration(answer, push, receivedAt) ? nil : since
         // An answer without `since` says that the address is invalid now, so it holds for this registration. A `since`
         // before the registration may be outdated.
-        let isLater = answer.since == nil || since > push.device.registered
-        if isLater || push.lastHandedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
+        let isAfterRegistration = answer.since == nil || since > push.device.registered
+        if isAfterRegistration || push.lastHandedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
             schedule(.retire(retirement(push, answer, since)), receivedAt, &note)
         }
         resumeIfProbed(by: push, receivedAt, &note)
@@ -236,7 +236,7 @@ extension DeliverStage {
         note.receivedAt = receivedAt
     }
 
-    /// Inserts the effect after all effects that are due at the same time.
+    /// Inserts the effect after all effects that are due earlier or at the same time.
     mutating func schedule(_ effect: ScheduledEffect) {
         effects.insert(effect, at: (effects.lastIndex { $0.due <= effect.due } ?? -1) + 1)
     }

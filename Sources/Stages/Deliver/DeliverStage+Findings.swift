@@ -16,7 +16,7 @@ extension DeliverStage {
             "\(name): \(key.transport) rejects every push of \(key.appText): \(waiting.of("push")) waiting, "
                 + hold.nextTry,
             fix: registry.apps[app].isSuspicious
-                ? "the transport has not accepted any device of this app yet: \(Self.remedyOfSuspicion)"
+                ? "the transport has not accepted a push of this app yet. \(Self.remedyOfSuspicion)"
                 : "belfry doctor apns says what is wrong; app.stopped in the log of \(name) has the transport's answer",
             [
                 .init("stage", name), .init("app", key.appText), .init("transport", key.transport),
@@ -35,7 +35,7 @@ extension DeliverStage {
 
     func reportRecovery(of app: Int, into out: inout Outbox) {
         let key = registry.apps.keys[app]
-        out.tell("\(key.transport): \(key.appText): the transport accepted a device: pushes are sent again")
+        out.tell("\(key.transport): \(key.appText): the transport accepted a push, so the app's pushes are sent again")
     }
 
     /// Tells the operator that no push can reach a device. Called for the first such device of each ``AppKey``.
@@ -48,7 +48,7 @@ extension DeliverStage {
                 + "\(registration.device.name.printable) registered with it\(hint)")
     }
 
-    /// What to do if all devices of an app are unknown.
+    /// What to do if the push service knows no device of an app.
     private static let remedyOfSuspicion =
         "Compare the transport's host and the app's environment and topic with the values in the app's build, and the "
         + "registered tokens with the tokens that the app received (belfry doctor apns does not show which tokens "

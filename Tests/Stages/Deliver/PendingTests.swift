@@ -291,7 +291,7 @@ import Time
         let found = harness.stage.findings(of: "out")
         let what = "out: apns rejects every push of iCloud.Notes development com.example.Notes: "
         #expect(found.count == 1 && found[0].code == "app.stopped" && found[0].text.hasPrefix(what), "\(found)")
-        #expect(found[0].fix?.hasPrefix("the transport has not accepted any device of this app yet: Compare") == true)
+        #expect(found[0].fix?.hasPrefix("the transport has not accepted a push of this app yet. Compare") == true)
         try harness.feed(push())
         harness.advance(to: 62)
         answerAll(&harness, .unknownAddress)
@@ -302,7 +302,7 @@ import Time
         harness.advance(to: 201)
         #expect(
             harness.operatorMessages.dropFirst() == [
-                "\(app): the transport accepted a device: pushes are sent again"
+                "\(app): the transport accepted a push, so the app's pushes are sent again"
             ])
     }
 
