@@ -126,6 +126,8 @@ extension DeliverStage {
         return push.moved(to: device)
     }
 
+    /// The current registration of the push's device. Nil if the device is gone, or if it is registered for another app
+    /// and `retryTo` is `same-app`.
     private func currentDevice(of push: PendingPush) -> Device? {
         guard let device = registry.current(push.device) else { return nil }
         return settings.retryTo == .sameApp && device.isOfOtherApp(than: push.device) ? nil : device
@@ -176,7 +178,8 @@ extension DeliverStage {
         return note
     }
 
-    /// Whether the delivery only queries the status of a push that the transport still has.
+    /// Whether the next delivery only queries the push's status: the transport still has the push, and must not send it
+    /// again.
     private func isStatusQuery(_ push: PendingPush, at now: Instant) -> Bool {
         guard push.isStillAtTransport else { return false }
         if settings.retryTo != .first, !push.isNotice, currentDevice(of: push) == nil { return true }

@@ -68,7 +68,8 @@ final class Device: Sendable {
             && registeredApp.ownerPrefix == other.registeredApp.ownerPrefix
     }
 
-    /// Whether both have the same app, transport and token. No two registered devices have the same address.
+    /// Whether both have the same address, that is, the same app, transport and token. No two registered devices have
+    /// the same address.
     func hasSameAddress(as other: Device) -> Bool {
         (registeredApp === other.registeredApp || registeredApp.key == other.registeredApp.key)
             && tokenBytes == other.tokenBytes

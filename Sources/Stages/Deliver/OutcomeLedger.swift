@@ -78,7 +78,8 @@ struct OutcomeLedger {
     /// The lines in the ledger by their collapse keys.
     private var byCollapseKey: [[UInt8]: [PendingKey]] = [:]
 
-    /// The pushes of the ledger in order, from the index `orderStart` on. Some of the later ones may have ended.
+    /// The pushes of the ledger in order, from the index `orderStart` on. The first of them still waits for an answer.
+    /// Some of the others may have ended.
     private var order: [UInt64] = []
     private var orderStart = 0
 
@@ -102,7 +103,7 @@ struct OutcomeLedger {
 
     /// Removes the line that is answered, and the following lines that need no answer.
     ///
-    /// - Returns: The removed lines; nil if the push waits for no answer from that device.
+    /// - Returns: The removed lines; nil if no answer is awaited for the push at that device.
     mutating func settle(_ id: Delivery.ID) -> SettledLines? {
         guard let index = entries.index(forKey: id.push), let settled = entries.values[index].settle(id.device)
         else { return nil }
@@ -127,7 +128,7 @@ struct OutcomeLedger {
         if byCollapseKey[key]?.isEmpty == true { byCollapseKey[key] = nil }
     }
 
-    /// Marks the older pushes with the collapse key as superseded by a new push.
+    /// Marks the older pushes with the collapse key as superseded by a new push, unless they are already superseded.
     mutating func noteSuperseder(_ push: UInt64, of collapseKey: [UInt8]) {
         guard !byCollapseKey.isEmpty, let older = byCollapseKey[collapseKey] else { return }
         for key in older {
