@@ -47,7 +47,7 @@ import Testing
         #expect(route.sent.suffix(2) == ["4 a", "5 a"])
     }
 
-    @Test func `a device's pushes stay in order and use only its part of the room`() {
+    @Test func `a device's pushes are sent in order and use only the device's part of the room`() {
         let route = RecordedRoute(room: 32)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append((1...10).map { push($0, "slow") } + (11...40).map { push($0, "d\($0)") })
@@ -64,9 +64,9 @@ import Testing
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "slow"), push(2, "slow"), push(3, "a")])
         dispatcher.dispatch()
-        var later = TransportAnswer(push(1, "slow").id, .deferred)
-        later.isUnderWay = true
-        dispatcher.collect([later], from: "apns")
+        var deferred = TransportAnswer(push(1, "slow").id, .deferred)
+        deferred.isUnderWay = true
+        dispatcher.collect([deferred], from: "apns")
         _ = dispatcher.takeAnswers()
         dispatcher.append([push(4, "b")])
         dispatcher.dispatch()
@@ -84,9 +84,9 @@ import Testing
         let dispatcher = TransportDispatcher(routes: ["old": routes.old.route, "new": routes.new.route])
         dispatcher.append([push(1, "a", to: "old"), push(2, "b", to: "new")])
         dispatcher.dispatch()
-        var later = TransportAnswer(push(1, "a").id, .deferred)
-        later.isUnderWay = true
-        dispatcher.collect([later], from: "old")
+        var deferred = TransportAnswer(push(1, "a").id, .deferred)
+        deferred.isUnderWay = true
+        dispatcher.collect([deferred], from: "old")
         _ = dispatcher.takeAnswers()
         dispatcher.append([push(1, "a", to: "new")])
         dispatcher.answer(push(1, "a"), from: "old")
@@ -101,9 +101,9 @@ import Testing
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a")])
         dispatcher.dispatch()
-        var later = TransportAnswer(push(1, "a").id, .deferred)
-        later.isUnderWay = true
-        dispatcher.collect([later], from: "apns")
+        var deferred = TransportAnswer(push(1, "a").id, .deferred)
+        deferred.isUnderWay = true
+        dispatcher.collect([deferred], from: "apns")
         _ = dispatcher.takeAnswers()
         dispatcher.append([push(1, "a"), push(2, "b"), push(3, "c")])
         dispatcher.answer(push(1, "a"))
@@ -208,10 +208,10 @@ import Testing
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a")])
         dispatcher.dispatch()
-        var late = TransportAnswer(push(1, "a").id, .deferred)
-        late.isUnderWay = true
-        dispatcher.collect([late], from: "apns")
-        #expect(dispatcher.takeAnswers() == [late])
+        var deferred = TransportAnswer(push(1, "a").id, .deferred)
+        deferred.isUnderWay = true
+        dispatcher.collect([deferred], from: "apns")
+        #expect(dispatcher.takeAnswers() == [deferred])
         for count in [1, 0] {
             dispatcher.collect([TransportAnswer(push(1, "a").id, .accepted)], from: "apns")
             #expect(dispatcher.takeAnswers().count == count)
@@ -230,7 +230,7 @@ import Testing
         #expect(complaints.count == 2 && complaints.allSatisfy { $0.contains("transport apns") })
     }
 
-    @Test func `a push without an answer fails with the transport's name`() async throws {
+    @Test func `a push without an answer fails with a reason that names the transport`() async throws {
         let dispatcher = TransportDispatcher(["forgetful": OpenTransport(transport: ForgetfulTransport())])
         let (came, signal) = AsyncStream.makeStream(of: Void.self)
         let work = Task { await dispatcher.work { signal.yield() } }

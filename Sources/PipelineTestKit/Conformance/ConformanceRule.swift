@@ -35,7 +35,8 @@ extension ConformanceRule {
         case .answers: "The program answers each batch once and in order, and sends nothing else."
         case .json: "Each output is one JSON object on a line of its own, and fits into the log."
         case .repeats: "The same events at the same times always give the same output."
-        case .cuts: "The output does not depend on how events are cut into batches, or long outputs into parts."
+        case .cuts:
+            "The output stays the same if events come in other batches, or if the output is split into smaller parts."
         case .causes:
             "There is no output before the first input, and no output names a cause that was not in the input."
         case .unknown: "A stage that passes events on does not drop events of an unknown type."
@@ -47,7 +48,7 @@ extension ConformanceRule {
         case .restarts:
             "A program that is killed between batches and started again gives the same output as one without a restart."
         case .frames: "Control frames of an unknown type are ignored."
-        case .gaps: "The program continues after an event that was set aside: the next batch begins one sequence later."
+        case .gaps: "The program continues if the host skips the sequence of an event that was set aside."
         case .ends:
             "The program ends soon after `close`, after SIGTERM, and when its standard input ends, but not on SIGINT."
         }
@@ -59,7 +60,7 @@ public struct ConformanceResult: Hashable, Sendable {
     /// A skipped rule is neither kept nor broken.
     public enum Verdict: Hashable, Sendable {
         case passed
-        /// The observation that breaks the rule.
+        /// What the check observed instead of what the rule demands.
         case failed(String)
         /// Why the rule does not apply, or could not be tested.
         case skipped(String)
@@ -70,7 +71,7 @@ public struct ConformanceResult: Hashable, Sendable {
     /// Whether the rule is kept or broken, or was skipped.
     public var verdict: Verdict
 
-    /// Made by the checks of this module.
+    /// Pairs a rule with the verdict of its check.
     public init(_ rule: ConformanceRule, _ verdict: Verdict) { (self.rule, self.verdict) = (rule, verdict) }
 
     /// The rule and the observation; nil if the rule is not broken.
@@ -87,9 +88,9 @@ struct RuleNotTestable: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// Thrown when a stage's wakes do not end while a rule is checked. If the stage breaks ``ConformanceRule/deadlines``,
-/// only `deadlines` is reported as broken, and any other checked rule is skipped. If the stage keeps `deadlines`, the
-/// checked rule is broken.
+/// Thrown when a stage's wakes do not end during the check of a rule. If the stage also breaks
+/// ``ConformanceRule/deadlines``, only `deadlines` is reported as broken, and the checked rule is skipped. If the stage
+/// keeps `deadlines`, the checked rule is reported as broken.
 struct WakesWithoutEnd: Error, CustomStringConvertible {
     let description: String
 

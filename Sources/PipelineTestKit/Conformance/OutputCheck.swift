@@ -3,7 +3,7 @@ import Events
 import JSON
 import PipelineRuntime
 
-/// Checks single outputs, and reads their causes for the other rules.
+/// Checks single outputs and their causes.
 struct OutputCheck: ~Copyable {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
 
@@ -34,8 +34,8 @@ struct OutputCheck: ~Copyable {
         } ?? []
     }
 
-    /// Checks that outputs name only causes that were in the input before: the sequence of an input event, or a cause
-    /// that an input event names.
+    /// Checks that each output names only causes from the input so far: the sequences of the input events, and the
+    /// causes that these events name.
     ///
     /// - Parameter outputs: Returns the outputs for the sample at an index.
     mutating func checkCauses(of samples: [SampleEvent], _ outputs: (Int) throws -> [String]) throws {
@@ -45,7 +45,7 @@ struct OutputCheck: ~Copyable {
             known.insert(UInt64(index) + 1)
             for line in try outputs(index) {
                 guard let unknown = causes(of: line).subtracting(known).min() else { continue }
-                throw RuleViolation("an output names \(unknown), which was not in the input: \(line.excerpt)")
+                throw RuleViolation("an output names the cause \(unknown), which was not in the input: \(line.excerpt)")
             }
         }
     }
@@ -79,7 +79,7 @@ enum OutputDifference {
             return "output \(place + 1) is \(one[place].excerpt) \(names.0), but \(other[place].excerpt) \(names.1)"
         }
         let (many, name) = one.count > other.count ? (one, names.0) : (other, names.1)
-        return
-            "only \(name) there is output \(min(one.count, other.count) + 1): \(many[min(one.count, other.count)].excerpt)"
+        let place = min(one.count, other.count)
+        return "output \(place + 1) exists only \(name): \(many[place].excerpt)"
     }
 }

@@ -27,12 +27,12 @@ public struct ProgramConformance: Sendable {
         _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5),
         registry: Registry
     ) throws {
-        precondition(events.map { $0.count >= 2 } ?? true, "ProgramConformance needs at least two events")
+        precondition(events.map { $0.count >= 2 } ?? true, "ProgramConformance got fewer than two events")
         (self.command, self.directory, self.limit) = (command, directory, limit)
         samples = try events.map(SampleEvents.given) ?? SampleEvents.logged(registry)
     }
 
-    /// The broken rules, each with the observation that breaks the rule.
+    /// The broken rules, each with what the check observed.
     public func problems() async throws -> [String] { try await results().compactMap(\.problem) }
 
     /// The result for each rule. If the program breaks one of the first two rules, the later rules are skipped.
@@ -90,7 +90,7 @@ private final class TestedProgram {
             limit: conformance.limit)
     }
 
-    /// Starts the program and receives its `open`.
+    /// Starts the program and answers its `open`.
     private func opened(after: UInt64 = 0) throws -> ProgramRig {
         let rig = try start()
         _ = try rig.open(after: after)
@@ -194,7 +194,7 @@ private final class TestedProgram {
         repeatsItself = true
     }
 
-    /// Skips a rule that compares runs if a second, equal run failed or had other outputs.
+    /// Skips the rule if a second run with the same events failed or had other outputs, because the rule compares runs.
     private func checkThatItRepeats() throws {
         if !repeatsItself { throw RuleNotTestable("a second run with the same events did not give the same output") }
     }

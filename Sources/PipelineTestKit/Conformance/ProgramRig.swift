@@ -9,7 +9,7 @@ import ZeroMQ
 /// The host's side of a plugin program's link. Belongs to one thread.
 final class ProgramRig {
     /// A message from the program.
-    struct Frame {
+    struct Message {
         var type: String?
         var through: UInt64?
         var control: String
@@ -56,15 +56,15 @@ final class ProgramRig {
     // MARK: Sending
 
     /// Waits for `open`, and answers it.
-    func open(after: UInt64 = 0) throws -> Frame {
-        guard let frame = try next(within: limit) else {
+    func open(after: UInt64 = 0) throws -> Message {
+        guard let open = try next(within: limit) else {
             throw RuleViolation("the program has not opened the link in BELFRY_LINK within \(limit)")
         }
-        guard frame.type == "open" else {
-            throw RuleViolation("the first frame is not \"open\" but \(frame.control.excerpt)")
+        guard open.type == "open" else {
+            throw RuleViolation("the first message is not \"open\" but \(open.control.excerpt)")
         }
         try send([LinkFrame.welcome(log: "upstream", identity: log, last: after, after: after)])
-        return frame
+        return open
     }
 
     func send(_ frames: [[UInt8]]) throws {
@@ -83,27 +83,29 @@ final class ProgramRig {
     }
 
     func answer(through last: UInt64) throws -> [String] {
-        guard let frame = try next(within: limit, answering: last) else {
+        guard let answer = try next(within: limit, answering: last) else {
             throw RuleViolation("the batch through \(last) is not answered within \(limit)")
         }
-        guard frame.type == "outputs" else {
+        guard answer.type == "outputs" else {
             throw RuleViolation(
-                "the answer to the batch through \(last) is not \"outputs\" but \(frame.control.excerpt)")
+                "the answer to the batch through \(last) is not \"outputs\" but \(answer.control.excerpt)")
         }
-        guard let through = frame.through else {
+        guard let through = answer.through else {
             throw RuleViolation("the answer to the batch through \(last) has no valid member \"through\"")
         }
         guard through == last else {
             throw RuleViolation("the answer to the batch through \(last) has outputs through \(through)")
         }
-        if let fault = frame.fault { throw RuleViolation("the answer to the batch through \(last) is wrong: \(fault)") }
-        return frame.lines ?? []
+        if let fault = answer.fault {
+            throw RuleViolation("the answer to the batch through \(last) is wrong: \(fault)")
+        }
+        return answer.lines ?? []
     }
 
     // MARK: Receiving
 
-    /// The next frame; nil if none comes in time.
-    func next(within limit: Duration, answering last: UInt64? = nil) throws -> Frame? {
+    /// The next message; nil if none comes in time.
+    func next(within limit: Duration, answering last: UInt64? = nil) throws -> Message? {
         let end = ContinuousClock.now + limit
         while try socket.receive(into: message, wait: false) == .empty {
             if child.exited != nil {
@@ -114,27 +116,27 @@ final class ProgramRig {
         }
         guard message.count >= 2 else { throw RuleViolation("the program sent a message without a control frame") }
         peer = message.bytes(at: 0)
-        return try frame()
+        return try parsed()
     }
 
     private func textOfEnd(_ instead: String = "") -> String {
         "the program \(child.exited?.text ?? "left the link")\(instead)"
     }
 
-    private func frame() throws -> Frame {
+    private func parsed() throws -> Message {
         let text = String(decoding: message.bytes(at: 1), as: UTF8.self)
-        var frame = Frame(control: text)
+        var parsed = Message(control: text)
         do throws(JSONError) {
             let control = try parser.parse(message[1])
-            (frame.type, frame.through) = (control.text(.type), control.natural("through"))
-            (frame.version, frame.name) = (control.natural("protocol"), control.text("name"))
+            (parsed.type, parsed.through) = (control.text(.type), control.natural("through"))
+            (parsed.version, parsed.name) = (control.natural("protocol"), control.text("name"))
             let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
-            frame.fault = LinkFrame.fault(ofOutputs: control, lines)
+            parsed.fault = LinkFrame.fault(ofOutputs: control, lines)
         } catch { throw RuleViolation("a control frame is not JSON: \(text.excerpt): \(error)") }
-        guard message.count > 2 else { return frame }
+        guard message.count > 2 else { return parsed }
         let bytes = message[2]
-        frame.lines = Lines(bytes).map { String(decoding: $0, as: UTF8.self) }
-        return frame
+        parsed.lines = Lines(bytes).map { String(decoding: $0, as: UTF8.self) }
+        return parsed
     }
 
     /// Waits for the end of the program, and ignores its messages.

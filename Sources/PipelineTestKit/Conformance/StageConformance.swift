@@ -15,10 +15,10 @@ public struct StageConformance: Sendable {
 
     /// - Parameters:
     ///   - settings: The stage's settings, as in a pipeline file.
-    ///   - events: The events to feed, one JSON object each; nil for samples from all of Belfry's logs or, for a
-    ///     source, for sample commands.
+    ///   - events: The events to feed, one JSON object each. If nil, a source gets sample commands, and any other stage
+    ///     gets sample events from all of Belfry's logs.
     ///   - registry: The plugins for the settings, and the stages that make the samples.
-    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid. Another
+    /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid. An
     ///   error if `registry` lacks a stage that makes the samples.
     public init<S: Stage>(
         _ stage: S.Type, settings: String = "{}", events: [String]? = nil, registry: Registry
@@ -50,7 +50,7 @@ public struct StageConformance: Sendable {
         return false
     }
 
-    /// The broken rules, each with the observation that breaks the rule.
+    /// The broken rules, each with what the check observed.
     public func problems() -> [String] { results().compactMap(\.problem) }
 
     /// The stage's outputs. They must be the same in another process, where hash tables have another order.

@@ -115,7 +115,9 @@ final class StageDriver<S: Stage> {
             "rejected \($0.sequence): \($0.rejection.code) \($0.rejection.path)"
         }
         let fresh = UnsafeRawBufferPointer(rebasing: out.lines[bytesTaken...])
-        if !fresh.isEmpty, fresh.last != UInt8(ascii: "\n") { throw RuleViolation("an output has no end of line") }
+        if !fresh.isEmpty, fresh.last != UInt8(ascii: "\n") {
+            throw RuleViolation("an output does not end with a line feed")
+        }
         step.lines = Lines(fresh).map { String(decoding: $0, as: UTF8.self) }
         bytesTaken = out.lines.count
         past.keep(out, after: written)
