@@ -21,7 +21,7 @@ public struct PolicyCheck: Sendable {
     ///   - settings: The settings of the coalesce stage, as in a pipeline file. They must select `policy`.
     ///   - registry: The other plugins. If one of them is a policy of the same kind as `policy`, that plugin is checked
     ///     instead of `policy`.
-    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
+    /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<P: CoalescingPolicy>(_ policy: P.Type, settings: String, registry: Registry) throws {
         self.settings = try SettingsReader(text: settings, file: "settings").decode(CoalesceSettings.self)
         var registry = registry

@@ -28,7 +28,7 @@ public final class TestPipeline: Sendable {
     /// Starts the pipeline that a file describes. Its transports are not opened: every push goes to ``pushes``.
     ///
     /// - Parameters:
-    ///   - now: The first time of the manual clock.
+    ///   - now: The time at which the manual clock starts.
     ///   - registry: The stages, transports and policies. `BelfryTestKit` has the same function with Belfry's own
     ///     registry.
     public static func start(
@@ -116,7 +116,7 @@ public final class TestPipeline: Sendable {
     /// Every push so far, once for each of its devices, in order, as the JSON line that a transport gets.
     public var pushes: [String] { collector.pushes }
 
-    /// Waits for the next push that has not been awaited yet.
+    /// Returns the first push that no earlier call has returned. Waits if there is none yet.
     public func nextPush() async -> String { await collector.next() }
 
     /// The events in one stage's log so far, one JSON object each. Call ``settle()`` first to see all of them.

@@ -59,7 +59,7 @@ final class ProducerOrders: Sendable {
         case time(Instant, mark: UInt64, CheckedContinuation<Void, any Error>)
         case close
 
-        /// Fails the order's caller.
+        /// Makes the order's caller throw the error.
         func fail(_ error: any Error) {
             switch self {
             case .send(_, _, let continuation): continuation.resume(throwing: error)

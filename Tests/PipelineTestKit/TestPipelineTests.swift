@@ -46,7 +46,7 @@ import Time
         try await belfry.stop()
     }
 
-    @Test func `a log is read by its stage's name`() async throws {
+    @Test func `a test can read the log of each stage, but not of an unknown stage`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         try await belfry.send(Self.device)
         try await belfry.settle()

@@ -1,4 +1,4 @@
-/// An observation that breaks a rule.
+/// Thrown when a rule is broken. Describes what the check observed.
 struct RuleViolation: Error, CustomStringConvertible {
     let description: String
 

@@ -38,7 +38,7 @@ extension TransportCheck {
 
     // MARK: Checking answers
 
-    func check(_ answers: [TransportAnswer], to batch: [Delivery], mayMiss: Bool = false) throws {
+    func check(_ answers: [TransportAnswer], to batch: [Delivery], mayBeIncomplete: Bool = false) throws {
         let asked = Set(batch.map(\.id))
         var answered: Set<Delivery.ID> = []
         for answer in answers {
@@ -47,7 +47,7 @@ extension TransportCheck {
             }
             guard answered.insert(answer.id).inserted else { throw RuleViolation("\(answer.id.words) has two answers") }
         }
-        if !mayMiss, let missing = asked.subtracting(answered).first {
+        if !mayBeIncomplete, let missing = asked.subtracting(answered).first {
             throw RuleViolation("\(missing.words) has no answer")
         }
     }

@@ -26,7 +26,7 @@ extension TransportCheck {
     }
 
     func checkCancelledAtOnce() async throws {
-        try await checkInterrupted(samples.batch(30, from: 5_000), inFlight: false) { $1.cancel() }
+        try await checkInterrupted(samples.batch(30, from: 5_000), isInFlight: false) { $1.cancel() }
     }
 
     func checkCancelledInFlight() async throws {
@@ -40,14 +40,14 @@ extension TransportCheck {
     }
 
     private func checkInterrupted(
-        _ batch: [Delivery], inFlight: Bool = true,
+        _ batch: [Delivery], isInFlight: Bool = true,
         by interrupt: (any Transport, Task<[TransportAnswer], Never>) async throws -> Void
     ) async throws {
         try await whilePaused { transport in
             let delivery = Task { await transport.deliver(batch) }
-            if inFlight { try await waitUntilInFlight(batch) }
+            if isInFlight { try await waitUntilInFlight(batch) }
             try await interrupt(transport, delivery)
-            try check(try await within(limit, "deliver") { await delivery.value }, to: batch, mayMiss: true)
+            try check(try await within(limit, "deliver") { await delivery.value }, to: batch, mayBeIncomplete: true)
         }
     }
 

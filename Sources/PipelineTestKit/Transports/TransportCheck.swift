@@ -25,7 +25,7 @@ public struct TransportCheck: Sendable {
     ///   - app: The app of the pushes.
     ///   - limit: The time limit for a step, such as one `deliver` or one `close`. There is no limit for `open` and for
     ///     the `close` at the end of a check.
-    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
+    /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<T: Transport>(
         _ transport: T.Type, settings: String,
         context: TransportContext = TransportContext(name: "check", console: { _ in }), peer: TransportPeer,
@@ -47,7 +47,7 @@ public struct TransportCheck: Sendable {
         (self.peer, self.samples, self.limit, self.make) = (peer, samples, limit, make)
     }
 
-    /// The broken rules, each with the observation that breaks the rule.
+    /// The broken rules, each with what the check observed.
     public func problems() async -> [String] {
         // The peer also reports the pushes of earlier calls of this function. So each call makes its own pushes, with
         // new `apns-id`s.
