@@ -62,13 +62,13 @@ extension Clause {
     private func isAnyValue(_ view: FieldView) -> Bool? {
         guard view.isComparable else { return nil }
         if let sortedValues { return sortedValues.contains(view, foldsCase) }
-        var some = values.isEmpty ? false : nil as Bool?
+        var outcome = values.isEmpty ? false : nil as Bool?
         for value in values {
             guard let order = view.order(value, foldsCase) else { continue }
             if order == 0 { return true }
-            some = false
+            outcome = false
         }
-        return some
+        return outcome
     }
 
     @inline(never)
@@ -105,13 +105,13 @@ extension Clause {
 
     private func isEvery(_ test: Test, _ view: FieldView) -> Bool? {
         guard case .list(let list) = view else { return nil }
-        var (all, compared) = (true, list.count == 0)
+        var (allPass, isComparable) = (true, list.count == 0)
         for element in list.elements {
             let outcome = passes(test, FieldView(scalar: element))
-            all = all && outcome ?? false
-            compared = compared || outcome != nil
+            allPass = allPass && outcome ?? false
+            isComparable = isComparable || outcome != nil
         }
-        return compared ? all : nil
+        return isComparable ? allPass : nil
     }
 
     private func passes(_ test: Test, _ view: FieldView) -> Bool? {
@@ -138,14 +138,14 @@ extension Clause {
         var search = WordSearch(values, all: comparator == .containsAllWords)
         guard let fields else { return false }
         for (_, field) in fields.members {
-            if Clause.isText(field["type"]) { look(&search, in: FieldView(field: field)) }
+            if Clause.mayContainWords(field["type"]) { look(&search, in: FieldView(field: field)) }
             if search.hasSucceeded { return true }
         }
         return false
     }
 
     /// Whether a field of this type may contain words. True for a field without a type.
-    package static func isText(_ type: JSONValue?) -> Bool {
+    package static func mayContainWords(_ type: JSONValue?) -> Bool {
         type.map { $0.equals("STRING") || $0.equals("STRING_LIST") || $0.equals("UNKNOWN_LIST") } ?? true
     }
 

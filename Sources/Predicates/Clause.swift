@@ -29,7 +29,8 @@ package struct Clause: Sendable, Hashable {
     /// The values that the field is compared with. Only `isIn`, `every(.isIn)`, `listContainsAny`, `listContainsAll`
     /// and searches for words may have several values. Strings are in lower case if `foldsCase` is true.
     package let values: [FieldValue]
-    /// A sorted copy of ``values``; nil if there are few values, or if one of them has no order.
+    /// A sorted copy of ``values``, for comparators that take a list. Nil if there are few values, or if one of them
+    /// has no order.
     let sortedValues: SortedValues?
 
     init(_ subject: Subject, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false)

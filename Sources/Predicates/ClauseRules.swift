@@ -52,7 +52,7 @@ enum ClauseRules {
         }
         guard field.isReference else {
             guard field.isDate || values.allSatisfy(\.isText) else {
-                throw BrokenRule("\(field.spellings) is a string")
+                throw BrokenRule("\(field.spellings) is a string: compare it with a string")
             }
             return values
         }

@@ -287,10 +287,10 @@ extension RecordColumns {
         }
     }
 
-    /// Loads the words of all fields that may contain words (``Clause/isText(_:)``).
+    /// Loads the words of all fields that may contain words (``Clause/mayContainWords(_:)``).
     private mutating func load(wordsOf fields: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
         setMany(field[.word]) { many in
-            for (_, field) in fields.members where Clause.isText(field[.type]) {
+            for (_, field) in fields.members where Clause.mayContainWords(field[.type]) {
                 switch FieldView(field: field) {
                 case .text(let text):
                     _ = unsafe text.withUTF8 { unsafe RecordColumns.add(wordsOf: $0, to: many, values) }

@@ -37,7 +37,9 @@ struct PlainPredicate {
     private func holdsForWords(_ clause: Clause, _ fields: JSONValue?) -> Bool {
         var texts: [[UInt8]] = []
         guard let fields else { return false }
-        for (_, field) in fields.members where Clause.isText(field["type"]) { texts += PlainField(field).texts }
+        for (_, field) in fields.members where Clause.mayContainWords(field["type"]) {
+            texts += PlainField(field).texts
+        }
         return clause.hasWords(in: texts)
     }
 }
