@@ -1,4 +1,4 @@
-/// A value that a clause compares with.
+/// A value that a clause compares a field with.
 package enum FieldValue: Sendable, Hashable {
     /// A string, as UTF-8.
     case text([UInt8])

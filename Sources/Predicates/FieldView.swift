@@ -141,13 +141,13 @@ extension FieldView {
     /// the test returns nil for every element.
     func anyElement(_ test: (FieldView) -> Bool?) -> Bool? {
         guard case .list(let list) = self else { return nil }
-        var some = list.count == 0 ? false : nil as Bool?
+        var result = list.count == 0 ? false : nil as Bool?
         for element in list.elements {
             guard let outcome = test(FieldView(scalar: element)) else { continue }
             if outcome { return true }
-            some = false
+            result = false
         }
-        return some
+        return result
     }
 
     @inline(__always)

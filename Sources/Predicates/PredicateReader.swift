@@ -42,7 +42,7 @@ package struct PredicateReader: Sendable {
                 reason: "a query has filterBy or predicate, not both: keep one of them")
         }
         guard let text = text.string else {
-            throw PredicateError(code: "predicate.type", path: "predicate", reason: "a predicate is a string")
+            throw PredicateError(code: "predicate.type", path: "predicate", reason: "a predicate must be a string")
         }
         return try read(text: text, arguments: arguments, warns: warns)
     }

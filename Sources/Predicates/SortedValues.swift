@@ -35,12 +35,12 @@ final class SortedValues: Sendable, Hashable {
 
     /// Whether the field is equal to a value; nil if it cannot be compared with any value.
     func contains(_ view: FieldView, _ foldsCase: Bool) -> Bool? {
-        var some: Bool?
+        var outcome: Bool?
         for group in groups where group.kind.fits(view) {
             if group.index(of: view, foldsCase) != nil { return true }
-            some = false
+            outcome = false
         }
-        return some
+        return outcome
     }
 
     /// Whether the list contains all values. Nil if the list has elements, but at least one of the values cannot be

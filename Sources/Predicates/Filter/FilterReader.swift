@@ -9,7 +9,7 @@ enum FilterReader {
         guard filterBy.isArray else {
             throw PredicateError(
                 code: "predicate.type", path: "filterBy",
-                reason: "filterBy is an array of filters, not \(filterBy.kindName)")
+                reason: "filterBy must be an array of filters, but this is \(filterBy.kindName)")
         }
         guard filterBy.count <= PredicateLimits.clausesMax else {
             throw PredicateError(
@@ -27,7 +27,8 @@ enum FilterReader {
     private static func clause(_ filter: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> Clause {
         guard filter.isObject else {
             throw PredicateError(
-                code: "predicate.type", path: path(), reason: "a filter is an object, not \(filter.kindName)")
+                code: "predicate.type", path: path(),
+                reason: "a filter must be an object, but this is \(filter.kindName)")
         }
         for (key, _) in filter.members where !keys.contains(where: { key.equals($0) }) {
             throw PredicateError.unknownKey(key, in: path(), known: keys)
@@ -52,7 +53,7 @@ enum FilterReader {
         guard let flag = filter["ignoresCase"] else { return false }
         guard let flag = flag.bool else {
             throw PredicateError(
-                code: "predicate.type", path: path() + ".ignoresCase", reason: "ignoresCase is true or false")
+                code: "predicate.type", path: path() + ".ignoresCase", reason: "ignoresCase must be true or false")
         }
         return flag
     }
@@ -152,7 +153,7 @@ extension FilterReader {
         }
         guard let metres = distance.double, metres >= 0 else {
             throw PredicateError(
-                code: "predicate.type", path: path(), reason: "a distance is a number of metres, 0 or greater")
+                code: "predicate.type", path: path(), reason: "a distance must be a number of metres, 0 or greater")
         }
         return .circle(Circle(latitude: centre.latitude, longitude: centre.longitude, radius: metres.magnitude))
     }

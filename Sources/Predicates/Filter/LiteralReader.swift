@@ -59,7 +59,8 @@ enum LiteralReader {
         guard let type = fieldValue["type"] else { return nil }
         guard let name = type.string else {
             throw PredicateError(
-                code: "predicate.type", path: path() + ".type", reason: "a type is a string, not \(type.kindName)")
+                code: "predicate.type", path: path() + ".type",
+                reason: "a type must be a string, but this is \(type.kindName)")
         }
         guard known.contains(name.strippingList) else {
             throw PredicateError(
@@ -102,7 +103,7 @@ extension LiteralReader {
             return .text(bytes)
         }
         guard bytes.withUnsafeBytes(Base64.isValid) else {
-            throw BrokenRule("BYTES are a string in base64 (RFC 4648, section 4) with its padding")
+            throw BrokenRule("a value of type BYTES must be a string in base64 (RFC 4648, section 4) with its padding")
         }
         return .bytes(bytes)
     }
@@ -119,7 +120,7 @@ extension LiteralReader {
         guard object["latitude"] != nil || object["longitude"] != nil || type == "LOCATION" else { throw incomparable }
         try expect(type, ["LOCATION"])
         guard let coordinate = Coordinate(object) else {
-            throw BrokenRule("a location has a latitude from -90 to 90 and a longitude from -180 to 180")
+            throw BrokenRule("a location must have a latitude from -90 to 90 and a longitude from -180 to 180")
         }
         return coordinate
     }

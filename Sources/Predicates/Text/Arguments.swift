@@ -11,7 +11,7 @@ struct Arguments {
         guard list.isArray else {
             throw PredicateError(
                 code: "predicate.arguments", path: "arguments",
-                reason: "arguments are an array: one value for each %@ and %K, in order")
+                reason: "arguments must be an array with one value for each %@ and %K, in order")
         }
         rest = list.elements
     }

@@ -212,7 +212,7 @@ extension TextParser {
             case nil: try number()
             default: -1.0
             }
-        guard radius >= 0 else { throw wrongType("a distance is a number of metres, 0 or greater", at: place) }
+        guard radius >= 0 else { throw wrongType("a distance must be a number of metres, 0 or greater", at: place) }
         // A distance that is less than a double is at most the next lower double.
         let closed = operation.comparator == .lessThan ? radius.nextDown : radius
         guard closed >= 0 else { return never(at: place) }

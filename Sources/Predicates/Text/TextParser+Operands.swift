@@ -143,7 +143,8 @@ extension TextParser {
         let longitude = try number()
         try expect(sign: ")")
         guard let location = Coordinate(latitude: latitude, longitude: longitude) else {
-            throw wrongType("a location has a latitude from -90 to 90 and a longitude from -180 to 180", at: place)
+            throw wrongType(
+                "a location must have a latitude from -90 to 90 and a longitude from -180 to 180", at: place)
         }
         return location
     }
