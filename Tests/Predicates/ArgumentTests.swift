@@ -55,7 +55,10 @@ struct ArgumentTests {
         #expect(error.code == code && error.queryPath == path && error.offset == offset, "\(error)")
     }
 
-    @Test func `a query has predicate, filterBy or neither, and arguments only with predicate`() throws {
+    @Test
+    func `predicate with filterBy, arguments without predicate, and wrong types are refused; null counts as missing`()
+        throws
+    {
         for query in [
             #""arguments":[]"#, #""filterBy":[],"arguments":[1]"#, #""filterBy":[],"predicate":"a == 1""#,
             #""predicate":7"#, #""filterBy":7"#,

@@ -3,7 +3,7 @@ import Time
 /// Reads dates as milliseconds since 1970, the unit of timestamp fields.
 enum Dates {
     static let rule =
-        "a date is seconds since 2001, or text such as '2026-01-31T12:00:00Z' (RFC 3339) from the years 0001 to 9999"
+        "a date must be seconds since 2001, or text such as '2026-01-31T12:00:00Z' (RFC 3339, years 0001 to 9999)"
 
     /// - Parameter value: Seconds since 2001-01-01 (NSDate), or RFC 3339 text.
     static func milliseconds(_ value: FieldValue) throws(BrokenRule) -> FieldValue {

@@ -3,7 +3,7 @@ extension TextParser {
         let place: Token
         /// The operator's comparator; nil for BETWEEN, which stands for two comparisons.
         let comparator: Clause.Comparator?
-        /// Whether the operator is the negation of the comparator: `!=` of `equals`.
+        /// Whether the operator means the negation of the comparator. `!=` does: its comparator is `equals`.
         let isOpposite: Bool
         /// Whether the operator has the option `[n]`, which compares strings exactly.
         var isExact = false

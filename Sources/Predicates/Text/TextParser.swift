@@ -81,7 +81,8 @@ extension TextParser {
             try advance()
             parts.append(try product(isNegated: isNegated, depth: depth))
         }
-        return joined(isNegated ? .joined(all: parts) : .joined(any: parts), from: first)
+        return forgettingPlaces(
+            ifConstant: isNegated ? .joined(all: parts) : .joined(any: parts), from: first)
     }
 
     private mutating func product(isNegated: Bool, depth: Int) throws(PredicateError) -> Condition {
@@ -95,11 +96,12 @@ extension TextParser {
             try advance()
             parts.append(try term(isNegated: isNegated, depth: depth))
         }
-        return joined(isNegated ? .joined(any: parts) : .joined(all: parts), from: first)
+        return forgettingPlaces(
+            ifConstant: isNegated ? .joined(any: parts) : .joined(all: parts), from: first)
     }
 
-    /// Forgets the offsets of the comparisons from `first` on if the condition is a constant.
-    private mutating func joined(_ condition: Condition, from first: Int) -> Condition {
+    /// Returns the condition. If it is a constant, forgets the offsets of its comparisons: all offsets from `first` on.
+    private mutating func forgettingPlaces(ifConstant condition: Condition, from first: Int) -> Condition {
         if condition == .always || condition == .never { places.clauses.removeSubrange(first...) }
         return condition
     }
