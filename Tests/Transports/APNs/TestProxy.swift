@@ -45,7 +45,7 @@ private final class RequestHeads: Sendable {
     func append(_ head: String) { state.withLock { $0.append(head) } }
 }
 
-/// Reads one request, and then passes bytes on.
+/// Reads the client's request. If it opens the tunnel, it passes the client's later bytes to the server.
 private final class ProxyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

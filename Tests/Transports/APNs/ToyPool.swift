@@ -104,7 +104,7 @@ struct ToyPool {
 
     private func orderKey(of push: Int) -> UInt8? { push % 3 == 0 ? UInt8(push % 2) : nil }
 
-    /// Collects the answers of a batch, together with the batch's number.
+    /// Adds the answers of a batch to ``box``, with the batch's number.
     private func collector(of batch: Int) -> PoolState.Answered { { [box] in box.add($0, to: batch) } }
 
     private let box = AnswerBox()
@@ -138,7 +138,8 @@ struct ToyPool {
             // `TooManyProviderTokenUpdates` has status 429, but the pool may replace the connection after it. The
             // history gets 400 instead, because `PoolHistory.good` contains 429.
             history.events.append(
-                .streamEnded(push: push, over: id, status: status == 429 && reason.count > 20 ? 400 : status))
+                .streamEnded(
+                    push: push, over: id, status: reason == "TooManyProviderTokenUpdates" ? 400 : status))
             let body = reason.isEmpty ? [] : Array(#"{"reason":"\#(reason)"}"#.utf8)
             receive([.answer(tag: tag, ResponseHead(status: status), body: body)], from: id)
         }
@@ -277,7 +278,7 @@ struct ToyPool {
             mistakes.append("other pushes are in flight than in the history")
         }
         for request in inFlight where open[Int(request.push.delivery.id.push)]?.over != request.flight?.connection {
-            mistakes.append("a push is in flight on another connection")
+            mistakes.append("a push is in flight on another connection than in the history")
         }
         let waiting = Set(state.waiting).union(state.queues.values.flatMap(\.self))
         let withoutFlight = requests.count - inFlight.count

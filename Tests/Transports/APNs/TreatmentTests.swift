@@ -81,7 +81,7 @@ import Time
         #expect(backoff.wait(.briefly, attempts: 9, jitter: 0.5, retryAfter: .seconds(3)) == .seconds(60))
     }
 
-    @Test func `Retry-After is seconds or a date`() {
+    @Test func `Retry-After is a number of seconds or a date, and counts as at most one hour`() {
         let now = Instant(rfc3339: "2026-01-01T00:00:00Z")!
         func wait(_ text: String) -> Duration? {
             APNsAnswer(ResponseHead(status: 429, retryAfter: text), body: [], now: now).retryAfter

@@ -86,7 +86,7 @@ final class CourierRig: Sendable {
         try append(#"{"type":"device.unregister",\#(device.account),"device":"\#(device.name)"}"#)
     }
 
-    /// Appends a push event. Returns the deliveries that the stage makes of it.
+    /// Appends a push event. Returns the deliveries that the deliver stage would make from it.
     func push(
         _ text: String, to devices: Device..., unpruned: String? = nil, expiration: String? = nil
     ) throws -> [Delivery] {
@@ -101,7 +101,7 @@ final class CourierRig: Sendable {
         }
     }
 
-    /// Appends a `push.redrive` event. Returns the delivery that the stage makes of it.
+    /// Appends a `push.redrive` event. Returns the delivery that the deliver stage would make from it.
     func redrive(_ text: String, to device: Device) throws -> Delivery {
         let payload = #"{"aps":{"alert":"\#(text)"},"ck":{"nid":"n-\#(text)"}}"#
         let sequence = try append(

@@ -116,7 +116,9 @@ struct CourierTLSTests {
         await transport.close()
     }
 
-    @Test func `a certificate with its key allows an address that other machines can reach`() throws {
+    @Test func `a certificate and its key allow an address that other machines can reach, and one alone is refused`()
+        throws
+    {
         func settings(_ text: String) throws -> CourierSettings {
             try SettingsReader(text: text, file: "p.yaml").decode(CourierSettings.self)
         }
