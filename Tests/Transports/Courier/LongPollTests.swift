@@ -46,7 +46,7 @@ import Testing
         #expect(try await rig.poll(mac).body.isEmpty)
         #expect(try await rig.poll(phone).body.contains("both"))
         #expect(try await rig.poll(phone).body.contains("phone"))
-        #expect(try await rig.fetch(mac).alerts == ["both", "phone"], "an inbox is the user's")
+        #expect(try await rig.fetch(mac).alerts == ["both", "phone"], "all devices of a user share one inbox")
         try await rig.stop()
     }
 

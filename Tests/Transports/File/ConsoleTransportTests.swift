@@ -50,7 +50,7 @@ import Testing
             ])
     }
 
-    @Test func `an alert cannot move the terminal's cursor, start a line or turn the reading direction`() async throws {
+    @Test func `an alert cannot move the terminal's cursor, start a line or reverse the text`() async throws {
         let shown = try await show([line(#"{"alert":"a\u001b[2J\nb\u202Ec\u009Bd 👩‍💻"}"#)])
         #expect(
             shown == [#"_alice on mac: "a\u{1b}[2J\u{a}b\u{202e}c\u{9b}d 👩‍💻" (query subscription feed)"#])

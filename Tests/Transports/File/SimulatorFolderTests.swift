@@ -71,7 +71,7 @@ import Testing
         #expect(try names().allSatisfy { $0.utf8.allSatisfy { $0 != 0x2F } && $0.hasSuffix(".apns") })
     }
 
-    @Test func `a push that no simulator can show fails, and only that push`() async throws {
+    @Test func `only the pushes that no simulator can show fail`() async throws {
         let answers = try await deliver(
             push(1), push(2, topic: nil), push(3, payload: "7"), pushes("no json")[0], push(4))
         #expect(answers.map(\.outcome) == [.accepted, .failed, .failed, .failed, .accepted])
