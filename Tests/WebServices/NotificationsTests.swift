@@ -115,7 +115,7 @@ struct NotificationsTests {
     {
         try await GatewayRig.with { rig in
             let answer = try await rig.post("private/notifications/changes")
-            #expect(answer.status == 400 && answer["reason"]?.contains("api: courier") == true, "\(answer)")
+            #expect(answer.status == 400 && answer["reason"]?.contains("`courier` under `api`") == true, "\(answer)")
         }
         let nobody = try ReservedPort()
         try await GatewayRig.with(#", courier: "http://127.0.0.1:\#(nobody.number)""#) { rig in

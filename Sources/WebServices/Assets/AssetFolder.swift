@@ -27,7 +27,7 @@ struct AssetFolder: Sendable {
     /// The secret that signs tickets and receipts: the same for all gateways that share this folder. The first gateway
     /// makes it.
     ///
-    /// - Throws: Also if other users than the owner may use the secret's file.
+    /// - Throws: If the secret's file cannot be read or made, or if users other than its owner may use it.
     func secret() throws -> String {
         try makeFolder(path)
         return try ProducerSecret.readOrMake(at: "\(path)/\(Self.secretName)")

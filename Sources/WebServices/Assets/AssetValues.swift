@@ -51,11 +51,11 @@ struct AssetValues {
 
     private func text(of asset: JSONValue) throws(ServiceError) -> String {
         guard let checksum = asset["fileChecksum"]?.string, AssetFolder.isChecksum(checksum) else {
-            throw .bad("value.fileChecksum: it is not a checksum from the answer to an upload")
+            throw .bad("value.fileChecksum: it is missing or is not a checksum from the answer to an upload")
         }
         let hasReceipt = asset["receipt"]?.string.map { tickets.isReceipt($0, of: checksum) } ?? false
         guard try hasReceipt ? true : isInStore(checksum) else {
-            throw .bad("value.receipt: it is not the receipt of this file; send the file first")
+            throw .bad("value.receipt: it is missing or is not the receipt of this file; send the file first")
         }
         return ByteBuffer.object { json in
             json.append("fileChecksum", checksum)

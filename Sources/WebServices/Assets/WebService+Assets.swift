@@ -88,7 +88,8 @@ extension WebService {
         return { [tickets] checksum in root + tickets.downloadTicket(for: checksum, at: request.now) }
     }
 
-    /// The address that the client used for the gateway. Behind a proxy, the scheme is the one in `X-Forwarded-Proto`.
+    /// The address that the client used for the gateway. With `behindTLS: true`, the scheme is the one in
+    /// `X-Forwarded-Proto`, if the request has this header.
     func address(of request: ServiceRequest) -> String {
         let forwarded = request.header("x-forwarded-proto").first?.lowercased() ?? ""
         let isBelieved = settings.isBehindTLS && ["http", "https"].contains(forwarded)

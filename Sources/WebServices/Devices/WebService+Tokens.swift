@@ -8,7 +8,7 @@ extension WebService {
     /// Makes a token, registers a device of the courier with it, and tells the client which address to poll.
     func createToken(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
         guard let courier = settings.courier else {
-            throw .bad("this gateway has no courier; the operator can set `api: courier` in the pipeline file")
+            throw .bad("this gateway has no courier; the operator can set `courier` under `api` in the pipeline file")
         }
         let (environment, _, client) = try tokenRequest(request)
         let token = ids.newCourierToken()
@@ -89,9 +89,9 @@ extension WebService {
     /// The devices to unregister when a new device is registered; none if the user may have one more device.
     ///
     /// CloudKit Web Services has no request to unregister a device, so a client cannot make room for a new device. If
-    /// the gateway refused the new device, this device would never get notifications. A web page that names no client
-    /// becomes a new device of the courier whenever it is loaded, so the oldest devices of the courier go first. If the
-    /// client of such a device still polls, the courier answers 403, and the client creates a new token.
+    /// the gateway refused the new device, this device would never get notifications. A web page that sends no
+    /// `clientId` becomes a new device of the courier whenever it is loaded, so the oldest devices of the courier go
+    /// first. If the client of such a device still polls, the courier answers 403, and the client creates a new token.
     private func surplusDevices(among devices: [StoredDevice]) -> ArraySlice<StoredDevice> {
         let count = devices.count - UserLimits.devicesMax + 1
         guard count > 0 else { return [] }

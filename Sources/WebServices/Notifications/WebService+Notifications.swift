@@ -60,8 +60,8 @@ extension WebService {
     ) async throws(ServiceError) -> [UInt8] {
         guard let courier else {
             throw .bad(
-                "this gateway has no courier, which stores notifications; the operator can set `api: courier` in the "
-                    + "pipeline file")
+                "this gateway has no courier, which stores notifications; the operator can set `courier` under "
+                    + "`api` in the pipeline file")
         }
         let tokens = try devices(of: session).filter { $0.transport == settings.courierTransport }.map(\.token)
         guard !tokens.isEmpty else {

@@ -63,7 +63,7 @@ import Testing
                 == zip(requests, [Self.key, Self.newKey]).map(Self.signature))
     }
 
-    @Test func `a request is signed with each secret, in their order`() async throws {
+    @Test func `a request has a signature for each secret, in the order of the secrets`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let secrets = [try secret("new", Self.newKey), try secret("old", Self.key)].joined(separator: ", ")

@@ -72,7 +72,7 @@ import Time
     }
 
     @Test(arguments: [("7", 7), ("999999", 3_600), ("soon", 0.1), ("0", 0.1)])
-    func `the server's Retry-After is respected between the usual wait and a limit, and ignored if it is invalid`(
+    func `the server's Retry-After can lengthen the usual wait to at most an hour, and is ignored if it is invalid`(
         asked: String, seconds: Double
     ) async throws {
         let server = TestServer { _, _ in .status(429, headers: ["retry-after": asked]) }
