@@ -123,12 +123,12 @@ package final class Gateway: Sendable {
     /// Reads the certificate from the files that the pipeline file now names: other files than before, or the same
     /// files with a renewed certificate. Clients that connect later get this certificate.
     ///
-    /// - Throws: `PipelineFileError` if the settings of the gateway have mistakes or the certificate cannot be used.
-    ///   Also if the file changes the data folder, or settings of the gateway other than the paths of the certificate
-    ///   and its key: then with an error for each of these changes.
+    /// - Throws: `PipelineFileError` if the settings of the gateway have mistakes or the certificate cannot be used. If
+    ///   the file changes the data folder, or settings of the gateway other than the paths of the certificate and its
+    ///   key, the error lists each of these changes.
     package func reload(_ file: PipelineFile) throws(PipelineFileError) {
         let next = try GatewaySettings(of: file, path: path)
-        let (reason, hint) = ("a reload cannot change this setting of the gateway", "restart belfry up to use it")
+        let (reason, hint) = ("a reload cannot change this setting for the gateway", "restart belfry up to use it")
         var changes = next.keysOfChanges(from: settings).compactMap { file.api?.fail($0, reason, hint: hint) }
         if file.data != self.file.data { changes.append(file.settings.fail("data", reason, hint: hint)) }
         guard changes.isEmpty else { throw PipelineFileError(changes) }

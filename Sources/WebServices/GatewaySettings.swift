@@ -10,7 +10,7 @@ import Time
 package struct GatewaySettings: PluginSettings {
     /// The source: the stage to whose door the gateway sends writes, and whose log the gateway follows.
     package let from: String
-    /// The address to which clients connect.
+    /// The address that the gateway listens on.
     package let address: ListenAddress
     /// The files of the certificate; nil if the gateway serves plain HTTP.
     package let tls: CertificateFiles?
@@ -97,7 +97,7 @@ extension GatewaySettings {
         let source = file.sourceStage.name
         guard settings.from == source else {
             throw PipelineFileError([
-                reader.fail("from", "the gateway reads from the source, \(source), not from \(settings.from)")
+                reader.fail("from", "must be the source, \(source), but this is \(settings.from)")
             ])
         }
         let unknown = try settings.unknownTransports(reader, file)

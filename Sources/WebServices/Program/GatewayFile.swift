@@ -24,7 +24,7 @@ package struct GatewayFile: Hashable, Sendable {
         return file.port
     }
 
-    /// Nil if the folder has no valid file: no gateway has accepted requests with this folder.
+    /// Nil if the folder has no valid file, for example because no gateway has accepted requests with this folder yet.
     init?(in folder: String) throws {
         guard let text = try AtomicTextFile.read("\(folder)/\(Self.name)", bytesMax: 4096) else { return nil }
         var parser = JSONParser()

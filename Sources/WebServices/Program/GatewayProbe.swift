@@ -7,8 +7,8 @@ package struct GatewayProbe: Sendable {
     /// Whether the gateway speaks HTTPS.
     private let isEncrypted: Bool
 
-    /// The gateway of this folder, at the address where it listens or last listened. Nil if the folder does not show
-    /// that a gateway has ever accepted requests on this machine.
+    /// The gateway of this folder, at the address where it listens or last listened. Nil if the folder has no valid
+    /// ``GatewayFile``.
     package init?(folder: String, _ settings: GatewaySettings) throws {
         guard let file = try GatewayFile(in: folder) else { return nil }
         // An address that stands for all addresses of the machine includes the loopback address.
