@@ -30,7 +30,7 @@ struct ReadQueue<Job> {
         takeTurn(reader)
     }
 
-    /// Begins the next job. Nil if no job waits that may begin.
+    /// Takes the next job, which then counts as running. Nil if no waiting job may begin.
     mutating func next() -> (job: Job, reader: Reader)? {
         guard !turns.isEmpty else { return nil }
         let reader = turns.removeFirst()

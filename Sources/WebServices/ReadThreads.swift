@@ -13,8 +13,8 @@ final class ReadThreads: Sendable {
     static let countForOneReader = count - 1
     /// How long a read may occupy a thread.
     static let timeMax = Duration.seconds(10)
-    /// How long a read may occupy a thread after its client has closed the sending side of its connection. The client
-    /// has probably gone, but some clients, such as `nc -N`, still wait for the answer.
+    /// How long a read may occupy a thread in all, if its client has closed the sending side of its connection. The
+    /// client has probably gone, but some clients, such as `nc -N`, still wait for the answer.
     static let timeMaxWithoutClient = Duration.milliseconds(200)
 
     typealias Time = ContinuousClock.Instant
@@ -44,7 +44,7 @@ final class ReadThreads: Sendable {
     /// Runs `body` on one of the threads, when it is the reader's turn.
     ///
     /// - Parameters:
-    ///   - whenClientIsGone: Calls its argument when nobody waits for the result any more.
+    ///   - whenClientIsGone: Calls its argument when the client disconnects or closes its sending side.
     ///   - body: Gets the limit for its reads of the store.
     func run<Value: Sendable>(
         for reader: Reader, whenClientIsGone: (@escaping @Sendable () -> Void) -> Void = { _ in },

@@ -290,7 +290,7 @@ struct GatewayTests {
     @Test func `each wrong request gets CloudKit's status and a reason that names the mistake`() async throws {
         try await GatewayRig.with { rig in
             let cases: [(endpoint: String, body: String, status: Int, reason: String)] = [
-                ("private/records/modify", "{", 400, "not JSON"),
+                ("private/records/modify", "{", 400, "cannot be read as JSON"),
                 ("private/records/modify", "[]", 400, "not a JSON object"),
                 ("private/records/modify", "{}", 400, "operations"),
                 ("private/records/modify", #"{"operations":[]}"#, 400, "operations"),

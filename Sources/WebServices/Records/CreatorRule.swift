@@ -45,7 +45,7 @@ extension WebService {
         return chosen.map { results[$0] }
     }
 
-    /// What the store has at the address of each operation.
+    /// What the store has at the address of each operation. Creates count as `noRecord`, without a read.
     private func currentRecords(
         of items: [ModifyRequest.Item], _ session: Session
     ) async throws(ServiceError) -> [CreatorRule.Found] {

@@ -117,8 +117,8 @@ private struct ModifyAnswer {
         }
     }
 
-    /// The error of an operation whose line was refused. The refusal names the operation that caused it, unless the
-    /// line as a whole is refused. The line's other operations did not happen either.
+    /// The error of an operation whose line was refused. The refusal names the operation that broke a rule, unless the
+    /// line as a whole broke it. The line's other operations did not happen either.
     private func error(
         of item: ModifyRequest.Item, _ refusal: WriteLedger<String, AppliedRequest>.Refusal
     ) -> ServiceError {
@@ -139,7 +139,8 @@ extension WriteLedger.Refusal {
 
 extension ServiceError {
     /// A refusal in CloudKit's terms. The codes `record.owner`, `record.busy`, `reference.too_many` and
-    /// `write.not_sent` come from the gateway, all other codes from the door.
+    /// `write.not_sent` come from the gateway, `record.missing` from the gateway or the door, and all other codes from
+    /// the door.
     init<ID, Event>(_ refusal: WriteLedger<ID, Event>.Refusal) {
         let place = refusal.path.replacing(/^operations\[[0-9]+\]\.?/, with: "")
         // The door's reason may name a command of producers. A client of the gateway needs a request instead.

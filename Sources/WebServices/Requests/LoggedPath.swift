@@ -14,8 +14,8 @@ enum LoggedPath {
         do throws(AccessError) { known = try WebServicesPath(path) } catch {
             return (roots.first { path.hasPrefix($0) } ?? "/") + "…"
         }
-        let isAction =
+        let isKnownAction =
             known.service == .auth ? known.action == WebService.signInAction : Operation(rawValue: known.action) != nil
-        return isAction ? path : path.dropLast(known.action.count) + "…"
+        return isKnownAction ? path : path.dropLast(known.action.count) + "…"
     }
 }

@@ -30,7 +30,7 @@ struct RequestBody: ~Copyable {
                 guard json.isObject else { return .failure(.bad("the body is not a JSON object")) }
                 do throws(ServiceError) { return .success(try body(json)) } catch { return .failure(error) }
             } catch {
-                return .failure(.bad("the body is not JSON: \(error)"))
+                return .failure(.bad("the body cannot be read as JSON: \(error)"))
             }
         }
         return try result.get()
