@@ -34,10 +34,10 @@ import Time
 /// by a write that was interrupted: the file is too short, or pages of it were never written and are zeros. All other
 /// wrong bytes are damage, even in the last batch.
 ///
-/// The first batch of a segment is its **opening**: it has no events, but the cursor and `now` of the whole log so far.
-/// So a writer opens a log by reading only the last segment, and old segments can be removed. The opening is written in
-/// one step with the batch after it. If the last segment has no opening yet, the writer also reads the segment before
-/// it.
+/// The first batch of a segment is its **opening**. It has no events. It holds the cursor of the whole log so far, and
+/// the `now` of the batch before it. So a writer opens a log by reading only the last segment, and old segments can be
+/// removed. The opening is written in one step with the batch after it. If the last segment has no opening yet, the
+/// writer also reads the segment before the last one.
 ///
 /// Finding a sequence or a time needs no index file. The names of the segments show which segment has a sequence, and
 /// the openings show which segment has a time. Within the segment, the reader goes from header to header.

@@ -11,7 +11,7 @@ package enum CRC32C {
 
     private static let hasInstruction = crc32c_is_supported()
 
-    /// Returns the CRC register after more bytes, computed with tables.
+    /// Returns the CRC register after these bytes, computed with tables.
     package static func tabled(_ register: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
         guard let start = bytes.baseAddress else { return register }
         return unsafe tables.withUnsafeBufferPointer { tables in

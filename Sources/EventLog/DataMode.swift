@@ -72,7 +72,7 @@ package struct DataMode: Hashable, Sendable {
     /// made the file in another user's folder, as with `sudo belfry log repair`, that user becomes the owner, because
     /// otherwise that user could not use the file.
     ///
-    /// Errors are ignored, because not all file systems have modes. `belfry doctor` reports wide modes.
+    /// Errors are ignored, because not all file systems have modes.
     private func setModeAndOwner(_ file: CInt, _ mode: UInt32, _ path: String) {
         var status = stat()
         guard unsafe fstat(file, &status) == 0 else { return }

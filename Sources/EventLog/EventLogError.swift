@@ -12,7 +12,7 @@ package enum EventLogError: Error, Hashable, Sendable {
     /// A system call failed. If it was part of an append, nothing was appended.
     case failed(operation: String, file: String, errno: Int32)
     /// A sync to the disk failed. Events that were not durable yet may be lost. After a failed `fdatasync`, a writer
-    /// appends no more.
+    /// rejects further batches.
     case syncFailed(file: String, errno: Int32)
     /// A limit of ``EventLogLimits`` is exceeded, or a stage's kind is too long for a snapshot. Nothing was appended or
     /// saved.
@@ -65,8 +65,8 @@ extension EventLogError: CustomStringConvertible {
     private var hint: String {
         switch self {
         case .damaged(let file, _, _, _):
-            "restore the data folder from a backup, or run 'belfry log repair \(LogDirectory.split(file).folder)' to see "
-                + "which events a repair would lose: a repair keeps the events before the damage"
+            "restore the data folder from a backup, or run 'belfry log repair \(LogDirectory.split(file).folder)' to "
+                + "see which events a repair would lose: a repair keeps the events before the damage"
         case .alreadyOpen: "stop that process, or give this one another folder"
         case .full: "make room, or raise the quota or limit"
         case .failed: "check the folder's owner, mode and disk"

@@ -43,8 +43,9 @@ import Time
     /// Reads only the last segment, or the last two if the last one has no batch yet.
     ///
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``; ``EventLogError/invalidName(_:)``;
-    ///   ``EventLogError/damaged(file:offset:sequence:reason:)``, ``EventLogError/withoutManifest(directory:)`` or
-    ///   ``EventLogError/unsupportedFormat(file:version:)`` with no event changed; errors of system calls.
+    ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/withoutManifest(directory:)``;
+    ///   ``EventLogError/unsupportedFormat(file:version:)``; errors of system calls. None of these errors changes an
+    ///   event.
     package init(_ options: EventLogOptions) throws(EventLogError) {
         guard EventLogLimits.isValid(name: options.name) else { throw .invalidName(options.name) }
         let directory = LogDirectory(path: options.logDirectory, calls: options.calls)
@@ -90,7 +91,7 @@ import Time
         commit.onDurable(body)
     }
 
-    /// Sets the callback for appended batches. It is called at the end of each successful ``append(_:count:cursor:now:)``.
+    /// Sets the callback for appended batches. Each successful ``append(_:count:cursor:now:)`` ends with a call of it.
     package func onAppend(_ body: @escaping (AppendedBatch) -> Void) { appended = body }
 
     /// Appends a batch in one step: after a crash the log has the whole batch or nothing of it. Waits for the disk only

@@ -66,7 +66,7 @@ struct WebClientsTests {
         }
     }
 
-    @Test func `a store is copied while its gateway runs, and rebuilt when it has stopped`() async throws {
+    @Test func `a store can be copied while its gateway runs, but rebuilt only after it stopped`() async throws {
         let folder = try Folder()
         let (pipeline, copy) = (folder.file("web.yaml"), folder.file("copy"))
         func belfry(_ arguments: String...) async throws -> Program.Result {
@@ -117,12 +117,13 @@ struct WebClientsTests {
         }
     }
 
-    /// Opens more connections than the limit of 10,000, from five addresses, because an address may have only a quarter
-    /// of them. Sends a request on the first connection, and prints how many of the others are open.
-    private static let idleConnections = """
+    /// Opens more connections than the limit of 10,000, from five addresses, because a quarter of the limit applies to
+    /// each address. Sends a request on the first connection, and prints how many of the others are open.
+    private static let idleConnectionsScript = """
         import socket, sys
         def connect(number):
-            return socket.create_connection(("127.0.0.1", int(sys.argv[1])), source_address=(f"127.0.0.{2 + number % 5}", 0))
+            source = (f"127.0.0.{2 + number % 5}", 0)
+            return socket.create_connection(("127.0.0.1", int(sys.argv[1])), source_address=source)
         connections = [connect(number) for number in range(10_050)]
         connections[0].sendall(b"GET /openapi.json HTTP/1.1\\r\\nhost: localhost\\r\\n\\r\\n")
         assert connections[0].recv(12) == b"HTTP/1.1 200"
@@ -141,7 +142,7 @@ struct WebClientsTests {
     func `with ten thousand idle connections, a request is answered and further connections are closed`() async throws {
         try await withGateway { address in
             let port = String(address.split(separator: ":").last ?? "")
-            let result = try await Program.run(Python.program, ["-c", Self.idleConnections, port])
+            let result = try await Program.run(Python.program, ["-c", Self.idleConnectionsScript, port])
             #expect(result.status == 0 && result.output == "9999\n", "\(result)")
         }
     }
@@ -204,8 +205,9 @@ struct WebClientsTests {
     }
 }
 
-/// A file of keys with one server-to-server key.
 private enum ServerKey {
+    /// Writes a file of keys with one server-to-server key.
+    ///
     /// - Returns: The key's ID.
     static func write(for privateKeyFile: String, to path: String) async throws -> String {
         let made = try await Program.run(

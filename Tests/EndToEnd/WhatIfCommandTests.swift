@@ -11,8 +11,7 @@ struct WhatIfCommandTests {
             "belfry", ["whatif", notes.pipeline, "--logs", notes.logs] + more, onTerminal: onTerminal)
     }
 
-    /// Writes a file with a blank line and the subscription of the recording. The subscription in the file has another
-    /// alert text, a badge and a collapse ID.
+    /// Writes a file with a blank line and the recorded subscription, with another alert text.
     ///
     /// - Returns: The path of the file.
     private static func otherSubscription(_ notes: Notes) throws -> String {
@@ -56,7 +55,7 @@ struct WhatIfCommandTests {
         }
     }
 
-    @Test func `whatif --with a changed subscription reports the payloads that differ`() async throws {
+    @Test func `whatif --with a changed subscription reports the pushes that differ`() async throws {
         let notes = try await Notes.recorded()
         let other = try Self.otherSubscription(notes)
         let text = try await Self.whatIf(notes, "--with", other, onTerminal: true)
