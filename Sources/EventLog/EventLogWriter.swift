@@ -121,7 +121,7 @@ import Time
             throw error
         }
         let next = logEnd.nextSequence
-        commit.written(through: next - 1)
+        commit.noteWrittenBatch(through: next - 1)
         if let appended { unsafe appended(logEnd.place(of: batch)) }
         return next - UInt64(count)
     }
@@ -185,7 +185,7 @@ extension EventLogWriter {
     /// Begins a new segment if a batch of this size would make the current segment too large.
     private func rollIfFull(_ bytes: Int) throws(EventLogError) {
         guard logEnd.isFull(for: bytes, bytesMax: options.segmentBytesMax) else { return }
-        try commit.finish()
+        try commit.finishSegment()
         let directory = LogDirectory(path: directory, calls: calls)
         let next: OpenFile
         do { next = try OpenFile(directory.segmentPath(nextSequence), O_RDWR | O_CREAT, calls: calls) } catch {

@@ -8,7 +8,7 @@ import Time
 package final class EventLookup {
     private let directory: LogDirectory
     private var identity: LogIdentity?
-    /// The first sequences of the segments, when they were last listed.
+    /// The first sequences of the segments that the last listing found.
     private var firsts: [UInt64] = []
     private var segments: [UInt64: SegmentLookup] = [:]
     /// The segments whose files are open.
@@ -169,7 +169,7 @@ extension SegmentLookup {
         try narrow(&low, below: index + 1 < batchStarts.count ? batchStarts[index + 1] : end, to: sequence)
         while low.offset < size {
             guard let header = try header(at: low.offset, ahead: 8 << 10) else {
-                try checkTorn(low)
+                try throwUnlessTorn(low)
                 return nil
             }
             guard header.firstSequence <= sequence else { return nil }
@@ -183,8 +183,8 @@ extension SegmentLookup {
         return nil
     }
 
-    /// Moves `low` forwards, so that few batches are between `low` and the batch with the sequence. Looks where the batch
-    /// would be if all events had the same size, and bisects if that does not help.
+    /// Moves `low` forwards, so that few batches are between `low` and the batch with the sequence. Looks where the
+    /// batch would be if all events had the same size, and bisects if that does not help.
     ///
     /// Remembers only batches that begin at or before the sequence. Callers look up events that stay in the log, so
     /// these batches stay too. A later batch may come from a failed append, and be cut off.
@@ -242,9 +242,9 @@ extension SegmentLookup {
         return header
     }
 
-    /// Throws if the batch at `start`, which has no intact header, is damaged. A torn batch is no damage: its events do
-    /// not belong to the log.
-    private func checkTorn(_ start: BatchStart) throws(EventLogError) {
+    /// Throws if the batch at `start`, which has no intact header, is damaged. Does not throw if it is torn: then its
+    /// events do not belong to the log.
+    private func throwUnlessTorn(_ start: BatchStart) throws(EventLogError) {
         let open = try open()
         let reader = SegmentReader(
             open.file, first: first, identity: identity, buffer: open.buffer, start: (start.offset, start.sequence))
@@ -315,9 +315,9 @@ extension SegmentLookup {
             throw damaged(header, at: offset, "the CRC does not match the events")
         }
         let found = unsafe body.withUnsafeBytes { unsafe LineOffsets($0) }
-        guard found.lines == header.count else {
-            throw damaged(
-                header, at: offset, "the batch has \(found.lines) lines, but its header says \(header.count) events")
+        guard found.lineCount == header.count else {
+            let reason = "the batch has \(found.lineCount) lines, but its header says \(header.count) events"
+            throw damaged(header, at: offset, reason)
         }
         lineOffsets[offset] = found
         return found
@@ -341,7 +341,7 @@ extension SegmentLookup {
 
 /// Where the lines of a large batch are, so that a lookup reads only a few of them.
 struct LineOffsets: Sendable {
-    private(set) var lines = 0
+    private(set) var lineCount = 0
     /// The offset in the body of each ``step``th line.
     private var steps: [UInt32] = []
 
@@ -358,8 +358,8 @@ struct LineOffsets: Sendable {
     init(_ body: UnsafeRawBufferPointer) {
         var start = 0
         while let end = unsafe EventLines.end(ofLineAt: start, in: body) {
-            if lines % LineOffsets.step == 0 { steps.append(UInt32(start)) }
-            lines += 1
+            if lineCount % LineOffsets.step == 0 { steps.append(UInt32(start)) }
+            lineCount += 1
             start = end
         }
     }

@@ -71,8 +71,7 @@ final class GroupCommit: Sendable {
         state.withLock { $0.onDurable = body }
     }
 
-    /// Notes that a batch was written.
-    func written(through sequence: UInt64) {
+    func noteWrittenBatch(through sequence: UInt64) {
         writtenSequence.store(sequence, ordering: .releasing)
         let batches = writtenBatches.load(ordering: .relaxed) + 1
         guard policy != .never else { return writtenBatches.store(batches, ordering: .releasing) }
@@ -89,7 +88,7 @@ final class GroupCommit: Sendable {
 
     /// Makes a finished segment durable before the next one exists, so that a power failure can tear only the last
     /// segment. Does nothing with ``SyncPolicy/never``.
-    func finish() throws(EventLogError) {
+    func finishSegment() throws(EventLogError) {
         if policy != .never { try flush() }
     }
 

@@ -40,12 +40,12 @@ package final class ImportFolder {
             let reason = "\(final.path) exists already and is not empty: choose another folder"
             throw LogImportError(reason, isNameTaken: true)
         }
-        guard !names.contains(name) else { throw LogImportError("the log \(name) was imported already") }
+        guard !names.contains(name) else { throw LogImportError("this import contains two logs with the name \(name)") }
         names.append(name)
         return LogDirectory(path: staging.path + "/" + name)
     }
 
-    /// Moves each log into the folder for the logs in one step. Call this method when all logs are finished.
+    /// Moves the logs into the folder for the logs, each log in one step. Call this method when all logs are finished.
     package func publish() throws(EventLogError) {
         try staging.synchronize()
         for name in names {
