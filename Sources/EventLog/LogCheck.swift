@@ -37,8 +37,8 @@ package struct VerifiedLog: Sendable {
 struct UpstreamCheck {
     private let directory: String
     private let note: UpstreamNote
-    /// The position in the last cursor, and a problem with the place of its batch. ``finish()`` may report this
-    /// problem, with a reason of its own.
+    /// The position in the last cursor, and a problem that gives the place of its batch. If this position is after the
+    /// upstream log's end, ``finish()`` reports the problem with another reason.
     private var last: (position: UInt64, problem: VerifyReport.Problem)?
 
     /// Nil for a log without `upstream.json`, such as the changes log.
@@ -61,7 +61,7 @@ struct UpstreamCheck {
     /// problem, or if the upstream log is missing or cannot be read.
     ///
     /// Call this after the whole log was read. Both logs may grow while the log is read. So if the upstream log's end
-    /// were looked up before that, the last cursor could lie after this end.
+    /// were looked up earlier, the last cursor could be after this end.
     func finish() throws(EventLogError) -> VerifyReport.Problem? {
         let upstream = LogDirectory.split(directory).folder + "/" + note.log
         let summary: LogSummary

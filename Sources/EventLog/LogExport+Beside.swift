@@ -1,6 +1,6 @@
 import Foundation
 
-/// Exports the files beside a log's segments that a replay needs.
+/// Exports the files that a replay needs besides the log's segments.
 extension LogExport {
     static func exportSettings(of log: LogDirectory, _ put: (String) throws -> Void) throws {
         for line in try SettingsFile.read(logDirectory: log.path)?.texts ?? [] {

@@ -58,7 +58,7 @@ package enum LogExport {
         var exported = ExportedLog(name: manifest.name)
         for first in segments {
             let segment = try SegmentReader(log, first, manifest.identity, lastNow: lastNow)
-            if let next, next != first { throw segment.damaged("the segment before ends with sequence \(next - 1)") }
+            if let next, next != first { throw segment.damaged("the previous segment ends with sequence \(next - 1)") }
             try unsafe export(segment, isLast: first == segments.last, mask, &exported, write)
             (lastNow, next) = (segment.lastNow, segment.nextSequence)
         }
@@ -129,8 +129,8 @@ private enum ExportLine {
     static func log(_ manifest: LogManifest, _ upstream: UpstreamNote?, isMasked: Bool) -> String {
         let note = upstream.map { ",\"upstream\":" + $0.text.dropLast() } ?? ""
         let mask = isMasked ? ",\"tokens\":\"masked\"" : ""
-        return
-            "{\"log\":\"\(manifest.name)\",\"identity\":\"\(manifest.identity)\",\"format\":\(BatchFormat.version)\(mask)\(note)}"
+        return "{\"log\":\"\(manifest.name)\",\"identity\":\"\(manifest.identity)\",\"format\":\(BatchFormat.version)"
+            + "\(mask)\(note)}"
     }
 
     static func batch(_ header: BatchHeader, isOpening: Bool) -> String {

@@ -81,7 +81,8 @@ package final class LogImport {
     @discardableResult
     package func finish(isCut: Bool = false) throws -> [String] {
         try endSegment()
-        var leftOut = try dropSettings(isCut: isCut && nextSequence == nil) ? ["its incomplete settings"] : []
+        let droppedSettings = try dropIncompleteSettings(isCut: isCut && nextSequence == nil)
+        var leftOut = droppedSettings ? ["its incomplete settings"] : []
         // A log without events has an empty segment.
         if nextSequence == nil { _ = try OpenFile(log.segmentPath(1), O_WRONLY | O_CREAT | O_EXCL) }
         try endSnapshot()
@@ -98,7 +99,7 @@ package final class LogImport {
 
     /// - Parameter isCut: Whether a line may be missing.
     /// - Returns: Whether the settings were incomplete and dropped.
-    private func dropSettings(isCut: Bool) throws -> Bool {
+    private func dropIncompleteSettings(isCut: Bool) throws -> Bool {
         if let other = settings.log, other != manifest.identity {
             throw LogImportError("the settings of \(manifest.name) belong to log \(other)")
         }

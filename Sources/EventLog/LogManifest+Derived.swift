@@ -9,18 +9,18 @@ extension LogManifest {
     /// computed from the identity of its stage's log.
     ///
     /// - Returns: The manifest. `wrong` says what was wrong with `log.json`, and is nil if the file was right.
-    /// - Throws: If `log.json` is missing or wrong: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no file
-    ///   has the identity of the segments, if no segment has an intact first header, or if the segments belong to
-    ///   several logs. ``EventLogError/unsupportedFormat(file:version:)`` if `log.json` has another format.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if `log.json` is missing or wrong, and cannot
+    ///   be derived: no file has the identity of the segments, no segment has an intact first header, or the segments
+    ///   belong to several logs. ``EventLogError/unsupportedFormat(file:version:)`` if `log.json` has another format.
     static func readOrDerived(in log: LogDirectory) throws(EventLogError) -> (LogManifest, wrong: String?) {
         let (folder, name) = LogDirectory.split(log.path)
         let digests = try log.digests()
         let wrong: String
         do throws(EventLogError) {
             if let manifest = try LogManifest.read(in: log) {
-                let isOfSegments = digests.isEmpty || digests.contains(manifest.identity.digest)
-                if manifest.name == name, isOfSegments { return (manifest, nil) }
-                wrong = isOfSegments ? "log.json names log '\(manifest.name)'" : otherIdentityReason(manifest)
+                let identityFits = digests.isEmpty || digests.contains(manifest.identity.digest)
+                if manifest.name == name, identityFits { return (manifest, nil) }
+                wrong = identityFits ? "log.json names log '\(manifest.name)'" : otherIdentityReason(manifest)
             } else {
                 wrong = "log.json is missing"
             }

@@ -2,7 +2,7 @@ import Time
 
 /// The 64-bit hash of a key in an index. It is the same on every machine, in every process and build.
 ///
-/// Different keys may have the same hash, so check each event that was found by a hash.
+/// Different keys may have the same hash. So check that each event found by a hash has the key.
 package struct KeyHash: Sendable {
     private var state: UInt64
 

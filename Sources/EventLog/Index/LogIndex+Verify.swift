@@ -2,7 +2,7 @@
 package struct LogIndexReport: Hashable, Sendable {
     /// How many segments have an index file.
     package var segments = 0
-    /// How many blocks of the index files were found right.
+    /// How many blocks of the index files are right.
     package var blocks = 0
     /// How many events these blocks cover.
     package var events: UInt64 = 0
@@ -39,7 +39,7 @@ extension LogIndexReport {
     fileprivate mutating func compare(_ file: OpenFile, with segment: SegmentIndex) throws(EventLogError) {
         segments += 1
         let (size, header) = (try file.size(), segment.header.encoded)
-        // Making the file was interrupted.
+        // The process that created this file was interrupted before it had written the header.
         if size < UInt64(header.count) { return }
         guard try file.bytes(header.count, at: 0) == header else {
             return note(file, 0, segment.first, "the header belongs to another log or another build, or is damaged")

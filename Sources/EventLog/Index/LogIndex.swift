@@ -139,11 +139,12 @@ private final class UpdateWork: Sendable {
         if let failure { throw failure }
         let segments = done.filter { $0.key > gone }.sorted { $0.key < $1.key }.map(\.value)
         for (segment, next) in zip(segments, segments.dropFirst()) where segment.nextSequence != next.first {
+            let reason =
+                "the next segment begins with sequence \(next.first): \(segment.nextSequence) to \(next.first - 1) "
+                + "are missing"
             throw EventLogError.damaged(
                 file: source.log.segmentPath(segment.first), offset: segment.end, sequence: segment.nextSequence,
-                reason:
-                    "the next segment begins with sequence \(next.first): \(segment.nextSequence) to \(next.first - 1) are missing"
-            )
+                reason: reason)
         }
         return segments
     }
