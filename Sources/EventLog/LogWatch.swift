@@ -24,9 +24,9 @@ final class LogWatch {
     func wait(timeout: Duration?) throws(EventLogError) -> Bool {
         if try beginWatching() { return true }
         let deadline = timeout.map { ContinuousClock.now.advanced(by: $0) }
-        while try isReadable(by: deadline) {
-            let isLost = try drain()
-            if watched == directory, !isLost { return true }
+        while try waitUntilReadable(by: deadline) {
+            let isFolderLost = try drain()
+            if watched == directory, !isFolderLost { return true }
             watched = nil
             if try beginWatching() { return true }
         }
@@ -59,7 +59,8 @@ final class LogWatch {
         return false
     }
 
-    private func isReadable(by deadline: ContinuousClock.Instant?) throws(EventLogError) -> Bool {
+    /// Returns false at the deadline.
+    private func waitUntilReadable(by deadline: ContinuousClock.Instant?) throws(EventLogError) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while true {
             let count = unsafe poll(&request, 1, LogWatch.milliseconds(until: deadline))
@@ -69,24 +70,28 @@ final class LogWatch {
         }
     }
 
-    /// Reads all waiting inotify events. True if the watched folder was moved or deleted.
+    /// Reads all waiting inotify events. Returns true if the watched folder was moved or deleted.
     private func drain() throws(EventLogError) -> Bool {
-        var isLost = false
+        var isFolderLost = false
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
         defer { unsafe room.deallocate() }
         while true {
             let count = uninterrupted { unsafe read(descriptor, room.baseAddress, room.count) }
             guard count > 0 else {
                 guard count == 0 || errno == EAGAIN else { throw .lastFailure("watch", directory) }
-                return isLost
+                return isFolderLost
             }
-            if unsafe LogWatch.isLoss(UnsafeRawBufferPointer(rebasing: room[..<count])) { isLost = true }
+            if unsafe LogWatch.includesFolderLoss(UnsafeRawBufferPointer(rebasing: room[..<count])) {
+                isFolderLost = true
+            }
         }
     }
 
-    /// inotify(7): an inotify event has four fields of four bytes each: watch, mask, cookie and length. A name of this
-    /// length follows.
-    private static func isLoss(_ events: UnsafeRawBufferPointer) -> Bool {
+    /// Whether one of the inotify events says that the watched folder was moved or deleted.
+    ///
+    /// inotify(7): an event has four fields of four bytes each: watch, mask, cookie and length. A name of this length
+    /// follows.
+    private static func includesFolderLoss(_ events: UnsafeRawBufferPointer) -> Bool {
         var (offset, mask) = (0, UInt32(0))
         while offset + 16 <= events.count {
             unsafe mask |= events.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)

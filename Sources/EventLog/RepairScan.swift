@@ -82,7 +82,7 @@ struct RepairScan {
         for first in rest {
             let isDamaged = offset != nil && first == rest.first
             // Of the files in `rest`, only the damaged segment's file can stay. It stays if a batch before the damage
-            // is intact, or if the segment is the log's first.
+            // is intact, or if the segment begins with sequence 1.
             let kept = isDamaged && (offset ?? 0 > 0 || first == 1) ? offset : nil
             let segment = try SegmentReader(log, first, identity, buffer: buffer)
             plan.cuts.append(try cut(segment.file, keeping: kept))

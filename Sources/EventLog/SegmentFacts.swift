@@ -60,7 +60,7 @@ extension LogDirectory {
 
 /// The first times of a segment.
 struct SegmentHead {
-    /// The `now` of the opening: the log's time before the segment. Nil if the segment is empty or torn there.
+    /// The `now` of the opening: the log's time before the segment. Nil if the segment is empty or its opening is torn.
     var opening: Instant?
     /// The `now` of the first batch after the opening; nil without such a batch.
     var firstNow: Instant?

@@ -151,7 +151,7 @@ extension SegmentReader {
         let batch = try unsafe bytes(needed, at: offset, withBody: withBody)
         let present = withBody || batch.count < needed ? batch.count : try bytesPresent(of: fixed)
         guard present == fixed.batchBytes else {
-            return unsafe .short("\(present) of a batch's \(fixed.batchBytes) bytes")
+            return unsafe .short("only \(present) of the batch's \(fixed.batchBytes) bytes are there")
         }
         let cursorEnd = BatchFormat.headerBytes + Int(fixed.cursorBytes)
         let cursorBytes = unsafe UnsafeRawBufferPointer(rebasing: batch[BatchFormat.headerBytes..<cursorEnd])
@@ -226,7 +226,7 @@ extension BatchHeader {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first whole header of the log that has a right CRC, and the header's offset; nil if there is no such header.
+    /// The log's first header that is whole and has a right CRC, with its offset; nil if there is no such header.
     fileprivate func firstHeader(of identity: LogIdentity) -> (Int, FixedHeader)? {
         let firstByte = CInt(truncatingIfNeeded: BatchFormat.magic & 0xFF)
         var index = 0

@@ -23,7 +23,7 @@ extension SegmentReader {
         switch suspect {
         case .shortHeader(let bytes):
             let isBeginning = bytes.starts(with: BatchFormat.magicBytes.prefix(bytes.count))
-            if isBeginning { return "\(bytes.count) bytes of a header" }
+            if isBeginning { return "only \(bytes.count) of a header's \(BatchFormat.headerBytes) bytes are there" }
             lost = try lostPage(start..<size, end: size, endsWithEvent: false)
         case .header:
             let end = start + UInt64(BatchFormat.headerBytes)

@@ -113,7 +113,7 @@ extension SnapshotFormat {
 /// Why a snapshot cannot be used.
 struct SnapshotFault: Error {
     var reason: String
-    /// Whether the file is damaged. Otherwise another build or a later attempt may read it.
+    /// Whether the file is damaged. If not, another build or a later attempt may be able to read it.
     var isDamage: Bool
 
     init(_ reason: String, isDamage: Bool = true) { (self.reason, self.isDamage) = (reason, isDamage) }
