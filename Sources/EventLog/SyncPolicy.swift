@@ -13,7 +13,7 @@ public enum SyncPolicy: Sendable, Hashable {
     case never
 }
 
-/// `always`, `never` or `interval` and a whole number of `us`, `ms` or `s`, as in `interval 50ms`.
+/// `always`, `never`, or `interval` followed by a whole number of `us`, `ms` or `s`, as in `interval 50ms`.
 extension SyncPolicy: LosslessStringConvertible {
     public init?(_ description: String) {
         switch description {

@@ -223,7 +223,7 @@ import Testing
         #expect(report.events == 6 && report.batches == 2)
     }
 
-    @Test func `a sound log has no problems`() throws {
+    @Test func `a verification finds no problem in a sound log, and rejects a folder without a log`() throws {
         let scratch = Scratch()
         _ = try writeThreeBatches(in: scratch)
         var progressReports = 0

@@ -28,7 +28,7 @@ import Testing
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
     }
 
-    @Test func `a writer that cannot remove a partial batch appends no more`() throws {
+    @Test func `a writer that cannot remove a partial batch rejects further batches`() throws {
         let scratch = Scratch()
         let room = Mutex(Int.max)
         var options = scratch.options()
@@ -51,7 +51,7 @@ import Testing
     @Test func `a log can be used again after its file system was full`() throws {
         let scratch = Scratch()
         try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
-        guard mount("tmpfs", scratch.path, "tmpfs", 0, "size=256k") == 0 else { try Test.cancel("needs to mount") }
+        guard mount("tmpfs", scratch.path, "tmpfs", 0, "size=256k") == 0 else { try Test.cancel("cannot mount tmpfs") }
         defer { umount2(scratch.path, CInt(MNT_DETACH)) }
         try appendUntilFullThenContinue(scratch, sync: .always)
     }

@@ -10,13 +10,13 @@ private final class SlowDisk: Sendable {
     let began = DispatchSemaphore(value: 0)
     let gate = DispatchSemaphore(value: 0)
     let syncCount = Mutex(0)
-    let failing = Mutex(false)
+    let isFailing = Mutex(false)
 
     func sync() -> CInt {
         syncCount.withLock { $0 += 1 }
         began.signal()
         guard gate.wait(timeout: .now() + .seconds(20)) == .success else { return -1 }
-        guard failing.withLock({ $0 }) else { return 0 }
+        guard isFailing.withLock({ $0 }) else { return 0 }
         errno = EIO
         return -1
     }
@@ -62,12 +62,12 @@ private final class SlowDisk: Sendable {
     func `no batch becomes durable after a failed sync`() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .always)
-        disk.failing.withLock { $0 = true }
+        disk.isFailing.withLock { $0 = true }
         disk.gate.signal()
         try writer.append([event(1)])
         let expected = EventLogError.syncFailed(file: try scratch.segments[0], errno: EIO)
         #expect(throws: expected) { try writer.flush() }
-        disk.failing.withLock { $0 = false }
+        disk.isFailing.withLock { $0 = false }
         #expect(throws: expected) { try writer.append([event(2)]) }
         #expect(throws: expected) { try writer.close() }
         #expect(writer.durableSequence == 0)
@@ -79,7 +79,7 @@ private final class SlowDisk: Sendable {
         let (scratch, disk, notified) = (Scratch(), SlowDisk(), DispatchSemaphore(value: 0))
         let writer = try disk.writer(scratch, policy)
         writer.onDurable { _ in notified.signal() }
-        disk.failing.withLock { $0 = true }
+        disk.isFailing.withLock { $0 = true }
         disk.gate.signal()
         try writer.append([event(1)])
         try notified.await()

@@ -43,11 +43,11 @@ struct EventLookupTests {
     }
 
     @Test(arguments: Seeded.seeds, [false, true])
-    func `every event is found in any order, also while the log grows`(seed: UInt64, isNoted: Bool) throws {
+    func `every event is found in any order, also while the log grows`(seed: UInt64, notesBatches: Bool) throws {
         var random = Seeded(seed)
         let log = try Log()
         let lookup = EventLookup(directory: log.directory)
-        if isNoted { log.writer.onAppend { lookup.note($0) } }
+        if notesBatches { log.writer.onAppend { lookup.note($0) } }
         for _ in 0..<40 {
             for _ in 0..<10 { try log.appendSome(&random) }
             for _ in 0..<30 {
@@ -141,7 +141,7 @@ struct EventLookupTests {
         #expect(try EventLookup(directory: folder.path + "/none").read(1) { _ in } == nil)
     }
 
-    @Test(arguments: [1, 400]) func `a damaged event is an error`(count: Int) throws {
+    @Test(arguments: [1, 400]) func `reading a damaged event fails`(count: Int) throws {
         let log = try Log()
         try log.append(count, length: 200)
         try log.writer.close()

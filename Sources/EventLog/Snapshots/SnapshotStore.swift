@@ -130,14 +130,14 @@ extension SnapshotStore {
             unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
         } while unsafe !rest.isEmpty
         guard uninterrupted({ calls.sync(file.descriptor) }) == 0 else {
-            throw .failed(operation: "make durable", file: path, errno: errno)
+            throw .failed(operation: "sync", file: path, errno: errno)
         }
     }
 
     private func synchronizeFolder() throws(EventLogError) {
         let folder = try OpenFile(directory, O_RDONLY | O_DIRECTORY)
         guard uninterrupted({ calls.sync(folder.descriptor) }) == 0 else {
-            throw .failed(operation: "make durable", file: directory, errno: errno)
+            throw .failed(operation: "sync", file: directory, errno: errno)
         }
     }
 
