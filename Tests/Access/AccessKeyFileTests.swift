@@ -88,6 +88,8 @@ import Time
         #expect(chmod(file.path, 0o600) == 0)
         let changes = [
             (text, "", "empty"), ("\"format\":1", "\"format\":2", "format"), ("\"secret\"", "\"sekret\"", "secret"),
+            ("\"keys\":[", "\"keys\":{},\"others\":[", "keys must be an array, but this is an object"),
+            ("\"signOuts\":[]", "\"signOuts\":{}", "signOuts must be an array, but this is an object"),
             ("\"digest\":\"", "\"digest\":\"x", "keys[0].digest"),
             ("\"kind\":\"api\"", "\"kind\":\"apl\"", "keys[0].kind"),
             ("\"readOnly\":false", "\"readOnly\":0", "keys[0].readOnly"),

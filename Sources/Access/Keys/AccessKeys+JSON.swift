@@ -36,11 +36,14 @@ extension AccessKeys {
             throw ModelError("", "it has no \"format\": \(AccessKeys.format)")
         }
         var (keys, signOuts) = ([AccessKey](), [SignedOutUser: Instant]())
-        for (index, key) in try json.required("keys").elements.enumerated() {
+        let keyList = try json.required("keys")
+        try keyList.expectArray("keys")
+        for (index, key) in keyList.elements.enumerated() {
             do { keys.append(try AccessKey(key)) } catch { throw error.under("[\(index)]").under("keys") }
         }
-        for entry in json["signOuts"].map({ Array($0.elements) }) ?? [] {
-            signOuts[try SignedOutUser(entry)] = try entry.time("before")
+        if let entries = json["signOuts"] {
+            try entries.expectArray("signOuts")
+            for entry in entries.elements { signOuts[try SignedOutUser(entry)] = try entry.time("before") }
         }
         self.init(keys: keys, secret: try json.bytes("secret", count: 32), signOuts: signOuts)
     }
