@@ -17,6 +17,11 @@ package enum Reference {
         return types.contains { type.equals($0) }
     }
 
+    /// Whether a value of a checked field is a reference that deletes its record together with the target.
+    package static func deletesSelf(_ value: JSONValue, in field: JSONValue) -> Bool {
+        value[.action]?.equals("DELETE_SELF") == true && isAllowed(in: field)
+    }
+
     package static func check(_ value: JSONValue) throws(ModelError) {
         guard value.isObject else {
             throw Fields.misfit("a REFERENCE must be an object with a recordName", value, expected: .object)

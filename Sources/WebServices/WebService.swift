@@ -11,7 +11,7 @@ final class WebService: Sendable {
     let writes: PendingWrites<AppliedRequest>
     let access: AccessControl
     private let barrier: ReadBarrier
-    private let reads: ReadThreads
+    let reads: ReadThreads
     /// For requests that save items whose number is limited for each user (``UserLimits``).
     let turns = UserTurns()
     let ids = IDSource()

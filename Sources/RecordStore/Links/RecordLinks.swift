@@ -36,7 +36,7 @@ struct RecordLinks {
 
     private mutating func addLinks(of value: JSONValue, in field: JSONValue, _ zone: ZoneRow) {
         if let checksum = value["fileChecksum"], checksum.isString { checksums.append(checksum) }
-        guard value[.action]?.equals("DELETE_SELF") == true, Reference.isAllowed(in: field) else { return }
+        guard Reference.deletesSelf(value, in: field) else { return }
         if let target = RecordTarget.bytes(of: value, in: zone) { targets.append(target) }
     }
 

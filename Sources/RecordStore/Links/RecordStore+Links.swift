@@ -43,25 +43,33 @@ extension RecordStore {
         }
     }
 
-    /// How many records have a DELETE_SELF reference to the named record, and which of the given records have one.
-    /// Deleted records do not count.
-    ///
-    /// - Parameter countMax: The result's count is at most this number.
-    package func sources(
-        of name: String, in zone: ZoneKey, of database: DatabaseID, among records: [(zone: ZoneKey, name: String)],
-        countMax: Int
-    ) throws(RecordReadError) -> SavedItems<RecordAddress> {
-        try readForClient { db in
-            guard let id = try StoredZone.database(database, db), let zone = zone.stored(in: database) else {
-                return SavedItems(count: 0, known: [])
-            }
-            let target = SQLValue.blob(RecordTarget.bytes(zone, name))
-            let count = try db.prepared(
+    /// How many records have a DELETE_SELF reference to the named record, but at most `countMax`. Deleted records do not
+    /// count.
+    package func sourceCount(
+        of name: String, in zone: ZoneKey, of database: DatabaseID, countMax: Int, within limit: ReadLimit = .none
+    ) throws(RecordReadError) -> Int {
+        try readForClient(within: limit) { db in
+            guard let id = try StoredZone.database(database, db), let zone = zone.stored(in: database) else { return 0 }
+            return try db.prepared(
                 """
                 SELECT count(*) FROM (SELECT 1 FROM \(RecordAddress.tables) JOIN deleteReferences f ON f.record = r.id
                     WHERE f.database = ? AND f.target = ? LIMIT ?)
                 """
-            ).first([.int(id), target, .int(Int64(countMax))]) { Int($0.int(0)) }
+            ).first([.int(id), .blob(RecordTarget.bytes(zone, name)), .int(Int64(countMax))]) { Int($0.int(0)) } ?? 0
+        }
+    }
+
+    /// The records among the given ones that have a DELETE_SELF reference to the named record. Deleted records are left
+    /// out.
+    package func sources(
+        of name: String, in zone: ZoneKey, of database: DatabaseID, among records: [(zone: ZoneKey, name: String)],
+        within limit: ReadLimit = .none
+    ) throws(RecordReadError) -> [RecordAddress] {
+        try readForClient(within: limit) { db in
+            guard let id = try StoredZone.database(database, db), let zone = zone.stored(in: database) else {
+                return []
+            }
+            let target = SQLValue.blob(RecordTarget.bytes(zone, name))
             let find = try db.prepared(
                 """
                 SELECT \(RecordAddress.columns) FROM zones z JOIN databases d ON d.id = z.database
@@ -69,16 +77,12 @@ extension RecordStore {
                 WHERE z.database = ? AND z.name = ? AND z.owner = ? AND z.deleted IS NULL AND r.name = ?
                     AND f.database = z.database AND f.target = ?
                 """)
-            let known =
-                try (count ?? 0) == 0
-                ? []
-                : records.compactMap { record -> RecordAddress? in
-                    guard let zone = record.zone.stored(in: database) else { return nil }
-                    return try find.first(
-                        [.int(id), .text(zone.name), .text(zone.owner ?? ""), .text(record.name), target],
-                        RecordAddress.init) ?? nil
-                }
-            return SavedItems(count: count ?? 0, known: Set(known))
+            return try records.compactMap { record in
+                guard let zone = record.zone.stored(in: database) else { return nil }
+                return try find.first(
+                    [.int(id), .text(zone.name), .text(zone.owner ?? ""), .text(record.name), target],
+                    RecordAddress.init) ?? nil
+            }
         }
     }
 

@@ -17,15 +17,15 @@ enum ReferenceLimit {
     ///   - zone: The zone of the record. A reference without a zone means a record of the same zone.
     static func targets(of fields: JSONValue?, in zone: ZoneKey) -> [ModifyRequest.Key] {
         var targets: [ModifyRequest.Key] = []
-        func add(_ value: JSONValue) {
-            guard value[.action]?.equals("DELETE_SELF") == true, let name = value[.recordName]?.string else { return }
+        func add(_ value: JSONValue, in field: JSONValue) {
+            guard Reference.deletesSelf(value, in: field), let name = value[.recordName]?.string else { return }
             targets.append(ModifyRequest.Key(zone: value[.zoneID].map { ZoneKey($0) } ?? zone, recordName: name))
         }
         guard let fields else { return [] }
-        for (_, field) in fields.members where Reference.isAllowed(in: field) {
+        for (_, field) in fields.members {
             guard let value = field[.value] else { continue }
-            if value.isObject { add(value) }
-            for element in value.elements where element.isObject { add(element) }
+            if value.isObject { add(value, in: field) }
+            for element in value.elements where element.isObject { add(element, in: field) }
         }
         return targets
     }
@@ -36,16 +36,16 @@ extension WebService {
     ///
     /// - Parameter send: Sends these lines. Returns the results in the order of the lines.
     func limitingReferences(
-        _ modify: ModifyRequest, _ session: Session,
+        _ modify: ModifyRequest, _ request: ServiceRequest, _ session: Session,
         _ send: ([Range<Int>]) async throws(ServiceError) -> [WriteResult]
     ) async throws(ServiceError) -> [WriteResult] {
         guard modify.items.contains(where: { !$0.deleteTargets.isEmpty }) else { return try await send(modify.lines) }
         return try await inTurn(of: try session.account()) { () async throws(ServiceError) in
-            var refused = try refusedLines(of: modify, in: session.databaseID)
+            var refused = try await refusedLines(of: modify, request, session)
             if !refused.isEmpty {
                 // The store may lack deletes that make room.
                 try await waitForStore()
-                refused = try refusedLines(of: modify, in: session.databaseID)
+                refused = try await refusedLines(of: modify, request, session)
             }
             let sent = modify.lines.indices.filter { refused[$0] == nil }
             let results = try await send(sent.map { modify.lines[$0] })
@@ -54,18 +54,67 @@ extension WebService {
         }
     }
 
-    /// The refusals by the index of the line.
+    /// The refusals by the index of the line. A request may have references to tens of thousands of records, so they are
+    /// counted on a thread for reads, and within the time of a read.
     private func refusedLines(
-        of modify: ModifyRequest, in database: DatabaseID
-    ) throws(ServiceError) -> [Int: WriteLedger<String, AppliedRequest>.Refusal] {
-        let keys = Set(modify.items.map { $0.key.stored(in: database) })
-        var counts: [ModifyRequest.Key: ItemCount<ModifyRequest.Key>] = [:]
-        for target in Set(modify.items.flatMap(\.deleteTargets).map { $0.stored(in: database) }) {
-            counts[target] = ItemCount(
-                try sources(of: target, in: database, among: keys), max: ReferenceLimit.sourcesMax)
+        of modify: ModifyRequest, _ request: ServiceRequest, _ session: Session
+    ) async throws(ServiceError) -> [Int: WriteLedger<String, AppliedRequest>.Refusal] {
+        let database = session.databaseID
+        return try await reads.run(for: session.reader(request), whenClientIsGone: request.whenClientIsGone) {
+            [self] limit throws(ServiceError) in
+            var counts: [ModifyRequest.Key: ItemCount<ModifyRequest.Key>] = [:]
+            for (target, sources) in modify.sourcesOfTargets(in: database) {
+                counts[target] = try count(target, savedBy: sources, modify, in: database, limit)
+            }
+            return modify.refusedLines(counts, in: database)
         }
-        var refused: [Int: WriteLedger<String, AppliedRequest>.Refusal] = [:]
-        for item in modify.items where refused[item.line] == nil {
+    }
+
+    /// - Parameter sources: The records that the request saves with a reference to the target.
+    /// - Returns: Nil if there is room for all of these records.
+    private func count(
+        _ target: ModifyRequest.Key, savedBy sources: Set<ModifyRequest.Key>, _ modify: ModifyRequest,
+        in database: DatabaseID, _ limit: ReadLimit
+    ) throws(ServiceError) -> ItemCount<ModifyRequest.Key>? {
+        do throws(RecordReadError) {
+            let (name, zone, max) = (target.recordName, target.zone, ReferenceLimit.sourcesMax)
+            // The request's deletes may make room again in a target with too many sources.
+            let countMax = max + modify.items.count
+            let count = try store.sourceCount(of: name, in: zone, of: database, countMax: countMax, within: limit)
+            guard count + sources.count > max else { return nil }
+            let keys = sources.union(modify.deletedKeys(in: database)).map { ($0.zone, $0.recordName) }
+            let known = try store.sources(of: name, in: zone, of: database, among: keys, within: limit)
+            return ItemCount(
+                SavedItems(
+                    count: count, known: Set(known.map { ModifyRequest.Key(zone: $0.zone, recordName: $0.name) })),
+                max: max)
+        } catch { throw ServiceError(error) }
+    }
+}
+
+extension ModifyRequest {
+    /// For each target of a `DELETE_SELF` reference, the records that are saved with such a reference.
+    fileprivate func sourcesOfTargets(in database: DatabaseID) -> [Key: Set<Key>] {
+        var sources: [Key: Set<Key>] = [:]
+        for item in items {
+            let key = item.key.stored(in: database)
+            for target in item.deleteTargets { sources[target.stored(in: database), default: []].insert(key) }
+        }
+        return sources
+    }
+
+    fileprivate func deletedKeys(in database: DatabaseID) -> [Key] {
+        items.filter(\.operation.isDelete).map { $0.key.stored(in: database) }
+    }
+
+    /// - Parameter counts: The sources of the targets that may get too many.
+    /// - Returns: The refusals by the index of the line.
+    fileprivate func refusedLines(
+        _ counts: [Key: ItemCount<Key>], in database: DatabaseID
+    ) -> [Int: WriteLedger<String, AppliedRequest>.Refusal] {
+        guard !counts.isEmpty else { return [:] }
+        var (counts, refused) = (counts, [Int: WriteLedger<String, AppliedRequest>.Refusal]())
+        for item in items where refused[item.line] == nil {
             let key = item.key.stored(in: database)
             if item.operation.isDelete {
                 for target in counts.keys { counts[target]?.delete(key) }
@@ -78,21 +127,8 @@ extension WebService {
         return refused
     }
 
-    private func sources(
-        of target: ModifyRequest.Key, in database: DatabaseID, among keys: Set<ModifyRequest.Key>
-    ) throws(ServiceError) -> SavedItems<ModifyRequest.Key> {
-        do throws(RecordReadError) {
-            let found = try store.sources(
-                of: target.recordName, in: target.zone, of: database, among: keys.map { ($0.zone, $0.recordName) },
-                countMax: ReferenceLimit.sourcesMax)
-            return SavedItems(
-                count: found.count,
-                known: Set(found.known.map { ModifyRequest.Key(zone: $0.zone, recordName: $0.name) }))
-        } catch { throw ServiceError(error) }
-    }
-
     private static func refusal(
-        of item: ModifyRequest.Item, _ target: ModifyRequest.Key
+        of item: Item, _ target: Key
     ) -> WriteLedger<String, AppliedRequest>.Refusal {
         .init(
             code: "reference.too_many", path: "operations[\(item.indexInLine)].record.fields",

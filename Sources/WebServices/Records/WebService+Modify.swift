@@ -13,7 +13,7 @@ extension WebService {
         let modify = try body.read(request.body) { json throws(ServiceError) in
             try ModifyRequest(json, assets, in: session.database, newName: ids.newUUID)
         }
-        let results = try await limitingReferences(modify, session) { lines throws(ServiceError) in
+        let results = try await limitingReferences(modify, request, session) { lines throws(ServiceError) in
             session.database == .public
                 ? try await writeAsCreator(modify, lines.map(\.lowerBound), lineMaker, session)
                 : try await write(try modify.lines(lines, lineMaker), by: .now + settings.writeTimeout)
