@@ -58,7 +58,7 @@ final class Connections: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) { await value.handle(logger) }
+        await value.handle(logger)
     }
 }
 
