@@ -190,7 +190,7 @@ import Testing
             #expect(next == nil)
         }
         #expect(try answer(.resumed) == .findEnd)
-        // An answer of the wrong kind is none.
+        // The writer ignores an answer of the wrong kind.
         for number in [publish.number, step.number] {
             let next = writer.receive(.stored(7), to: number)
             #expect(next == nil)

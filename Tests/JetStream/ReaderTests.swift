@@ -55,7 +55,7 @@ import Testing
             try reader.read(atMost: testLimit)
         }
         #expect(try stream.texts() == (5...10).map { "\($0)" })
-        // The follower has read all messages, so a purge is nothing to it.
+        // The follower has read all messages, so it does not notice the purge.
         try stream.jetStream.purge(stream.name, before: 11)
         try stream.append("11")
         #expect(try follower.read(atMost: testLimit).map(\.text) == ["11"])

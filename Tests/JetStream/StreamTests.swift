@@ -173,5 +173,5 @@ import Testing
     @Test(arguments: [
         "", "a", "a 1", "a 1 f x", " 1 f", "a  f", "a 1 g", "a 99999999999 f", "ä 1 f", "a 1 fffffffffffffffff",
     ])
-    func `a malformed writer's name is none`(text: String) { #expect(WriterName(text) == nil) }
+    func `a malformed writer's name is not read`(text: String) { #expect(WriterName(text) == nil) }
 }

@@ -25,7 +25,7 @@ package final class StreamReader {
 
     /// Reads the next messages.
     ///
-    /// - Parameter limit: How long to wait if there is none yet.
+    /// - Parameter limit: How long to wait for a message if the stream has no further message yet.
     /// - Returns: At least one message if there was one in time. Their sequences have no gaps.
     /// - Throws: ``JetStreamError/purged(stream:sequence:first:)`` if the next message was removed,
     ///   ``JetStreamError/gap(stream:sequence:)`` if it is missing, or why the servers do not answer. The reader can
