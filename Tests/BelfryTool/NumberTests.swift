@@ -20,7 +20,8 @@ struct NumberTests {
     }
 
     @Test(arguments: [
-        (UInt64(0), "0 B"), (999, "999 B"), (1_000, "1 kB"), (1_250, "1.3 kB"), (73_906_170, "73.9 MB"),
+        (UInt64(0), "0 B"), (999, "999 B"), (1_000, "1 kB"), (1_250, "1.3 kB"), (99_949, "99.9 kB"),
+        (99_950, "100 kB"), (999_499, "999 kB"), (999_500, "1 MB"), (73_906_170, "73.9 MB"), (123_900_000, "124 MB"),
         (5_000_000_000, "5 GB"),
     ])
     func `sizes have at most one decimal`(bytes: UInt64, text: String) { #expect(byteText(bytes) == text) }

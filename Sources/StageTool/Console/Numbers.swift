@@ -15,10 +15,10 @@ package func byteText(_ bytes: UInt64) -> String {
     guard bytes >= 1_000 else { return "\(bytes) B" }
     var value = Double(bytes)
     var unit = "B"
-    for larger in ["kB", "MB", "GB", "TB"] where value >= 1_000 {
+    for larger in ["kB", "MB", "GB", "TB"] where unit == "B" || value >= 999.5 {
         value /= 1_000
         unit = larger
     }
-    let tenths = Int((value * 10).rounded())
-    return tenths % 10 == 0 || tenths >= 1_000 ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
+    let tenths = value < 99.95 ? Int((value * 10).rounded()) : 10 * Int(value.rounded())
+    return tenths % 10 == 0 ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
 }
