@@ -30,15 +30,25 @@ package final class Causality {
     /// the other effects, which are mostly in the event's own log.
     ///
     /// - Parameter user: The only user whose matches of a change are included; nil for the matches of all users.
-    func effects(of event: TraceEvent, user: ExactText? = nil) throws -> [TraceEvent] {
+    /// - Returns: The effects, and whether matches beyond ``matchesMax`` are left out.
+    func effects(of event: TraceEvent, user: ExactText? = nil) throws -> (events: [TraceEvent], isCut: Bool) {
         var effects = try deadLetters(of: event)
-        for log in logs.downstream(of: event.log) { effects += try self.effects(of: event, in: log, user: user) }
+        var isCut = false
+        for log in logs.downstream(of: event.log) {
+            var found = try self.effects(of: event, in: log, user: user)
+            if event.facts.isChange, found.count > Causality.matchesMax {
+                found.removeLast(found.count - Causality.matchesMax)
+                isCut = true
+            }
+            effects += found
+        }
         if event.type == "push" || event.facts.isRedrive { effects += try redrives(of: event) }
         if event.type == "coalesced" { effects += try successors(of: event) }
         effects += try deliveryEffects(of: event)
         // A `not_matched` event counts changes in a range. A change with another effect, such as a dead letter, may lie
         // in this range, but it is not counted.
-        return effects.contains { $0.type != "not_matched" } ? effects.filter { $0.type != "not_matched" } : effects
+        let others = effects.filter { $0.type != "not_matched" }
+        return (others.isEmpty ? effects : others, isCut)
     }
 
     /// The first causes of an event, mostly changes; the event itself if it has no cause.
@@ -78,15 +88,17 @@ extension Causality {
         return matches.isEmpty && user == nil ? try unmatched(change.sequence, in: log) : matches
     }
 
+    /// - Returns: At most one match more than ``matchesMax``.
     private func matches(of change: UInt64, in log: TracedLog, user: ExactText?) throws -> [TraceEvent] {
+        let limit = Causality.matchesMax + 1
         func isWanted(_ facts: EventFacts) -> Bool {
             facts.type == EventName.match.description && facts.change == change && (user == nil || user == facts.user)
         }
         guard let user else {
-            return try logs.events(TraceKey(.change, change), in: log, limit: Causality.matchesMax, where: isWanted)
+            return try logs.events(TraceKey(.change, change), in: log, limit: limit, where: isWanted)
         }
         return try logs.events(
-            TraceKey(.change, change), TraceKey(.user, user), in: log, limit: Causality.matchesMax, where: isWanted)
+            TraceKey(.change, change), TraceKey(.user, user), in: log, limit: limit, where: isWanted)
     }
 
     private func unmatched(_ change: UInt64, in log: TracedLog) throws -> [TraceEvent] {

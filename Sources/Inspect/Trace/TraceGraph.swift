@@ -21,7 +21,7 @@ package struct TraceGraph {
     private(set) var targets: Set<EventPlace>
     /// How many changes that led to a target are left out.
     private(set) var changesLeftOut = 0
-    /// Whether an event has at least ``Causality/matchesMax`` effects, so that some may be left out.
+    /// Whether a change has more than ``Causality/matchesMax`` matches, so that some are left out.
     private(set) var isCut = false
 
     package init(of targets: [TraceEvent], _ causality: Causality) throws {
@@ -48,8 +48,8 @@ package struct TraceGraph {
         var open = [root]
         while let event = open.popLast() {
             if nodes[event.place] != nil { continue }
-            let effects = try causality.effects(of: event, user: user)
-            isCut = isCut || effects.count >= Causality.matchesMax
+            let (effects, isCutHere) = try causality.effects(of: event, user: user)
+            isCut = isCut || isCutHere
             let missing = effects.isEmpty ? event.logOfExpectedEffect(in: causality.logs) : nil
             nodes[event.place] = Node(
                 event: event, effects: effects.map(\.place), waitsFor: missing,

@@ -144,7 +144,18 @@ import Testing
         let opened = try logs.opened()
         let change = try #require(try opened.event(at: EventPlace(log: "changes", sequence: 1)))
         let effects = try Causality(opened).effects(of: change)
-        #expect(effects.map(\.sequence) == Array(1...UInt64(Causality.matchesMax)))
+        #expect(effects.events.map(\.sequence) == Array(1...UInt64(Causality.matchesMax)))
+        #expect(effects.isCut)
+    }
+
+    @Test(arguments: [(Causality.matchesMax, false), (Causality.matchesMax + 1, true)])
+    func `a trace says that matches are left out only if some are`(matches: Int, isCut: Bool) throws {
+        let logs = try TracedLogs().write("changes", [TestEvents.change("a")])
+            .write("matches", (1...matches).map { TestEvents.match(1, "_u\($0)", "s") })
+        let opened = try logs.opened()
+        let change = try #require(try opened.event(at: EventPlace(log: "changes", sequence: 1)))
+        let graph = try TraceGraph(of: [change], Causality(opened))
+        #expect(graph.isCut == isCut && graph.nodes.count == 1 + Causality.matchesMax)
     }
 
     @Test func `cursors distinguish registrations with the same content`() throws {
