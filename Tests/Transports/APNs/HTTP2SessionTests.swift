@@ -188,6 +188,20 @@ import Testing
         #expect(session.takeEventTexts() == ["1: 200 "])
     }
 
+    @Test func `an answer that is too long is reported without its end, and its stream is reset`() {
+        var session = HTTP2Session.ready()
+        session.submit(.of("{}"), tag: 1)
+        _ = session.takeFrames()
+        session.receive(ServerFrames.frame(.headers, flags: FrameFlag.endHeaders, stream: 1, [0x88]))
+        let data = ServerFrames.frame(
+            .data, stream: 1, Array(repeating: UInt8(ascii: "x"), count: HTTP2Session.answerBytesMax))
+        session.receive(data)
+        #expect(session.takeEventTexts() == [])
+        session.receive(data)
+        #expect(session.takeEventTexts() == ["1: 200 " + String(repeating: "x", count: HTTP2Session.answerBytesMax)])
+        #expect(session.takeFrames().map(\.kind) == [.resetStream] && session.streams.count == 0)
+    }
+
     @Test func `streams that last long do not disturb later streams`() {
         var session = HTTP2Session.ready([(SettingID.concurrentStreamsMax, 1_000)])
         session.submit(.of("{}"), tag: 0)

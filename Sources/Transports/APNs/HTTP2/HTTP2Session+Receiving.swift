@@ -101,8 +101,11 @@ extension HTTP2Session {
         guard let data = unpadded(header, body), streams[header.stream] != nil else { return }
         let room = Self.answerBytesMax - (bodies[header.stream]?.count ?? 0)
         if !data.isEmpty, room > 0 { bodies[header.stream, default: []] += data.prefix(room) }
-        guard header.flags & FrameFlag.endStream != 0 else { return }
+        let isEnd = header.flags & FrameFlag.endStream != 0
+        guard isEnd || data.count > room else { return }
         guard let head = heads[header.stream] else { return breakStream(header.stream) }
+        // The rest of a longer answer is not needed, and the stream's receive window is never enlarged for it.
+        if !isEnd, blocked[header.stream] == nil { writeReset(header.stream, .cancel) }
         finish(header.stream, head)
     }
 
