@@ -7,7 +7,7 @@ struct WebhookPush: Sendable {
     let delivery: Delivery
     /// The `apns-id` of the push, or the ID of the notice.
     let apnsID: String
-    /// User and device. Pushes with the same key are sent one after the other.
+    /// Container, environment, user and device. Pushes with the same key are sent one after the other.
     let deviceKey: [String]
 
     /// Nil if the line is not JSON, has no user, or has no ID. The ID must have only printable ASCII characters and no
@@ -26,6 +26,6 @@ struct WebhookPush: Sendable {
         guard let (id, user) = read, !id.isEmpty, id.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
         self.delivery = delivery
         apnsID = id
-        deviceKey = [user, delivery.id.device]
+        deviceKey = [delivery.app?.container ?? "", delivery.app?.environment ?? "", user, delivery.id.device]
     }
 }
