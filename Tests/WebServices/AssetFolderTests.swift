@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import TestSupport
 import Testing
+import Time
 
 @testable import WebServices
 
@@ -76,8 +77,49 @@ import Testing
         let draft = "\(checksum).0"
         try folder.write("pic", to: "assets/\(checksum.prefix(2))/\(draft)")
         #expect(try assets.names(before: .distantFuture).sorted() == [checksum, draft])
-        try assets.remove(draft)
+        #expect(try assets.remove(draft, savedBefore: .distantFuture))
         #expect(try assets.names(before: .distantFuture) == [checksum])
         #expect(try assets.names(before: .distantPast) == [])
+    }
+
+    @Test func `a file that is sent again while the sweep removes it is kept`() async throws {
+        let folder = try Folder()
+        let assets = AssetFolder(path: folder.path + "/assets", mode: .owner)
+        for round in 0..<200 {
+            let bytes = Array("picture \(round)".utf8)
+            let checksum = try assets.save(bytes)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date.distantPast],
+                ofItemAtPath: "\(assets.path)/\(checksum.prefix(2))/\(checksum)")
+            async let saved = assets.save(bytes)
+            async let removed = assets.remove(checksum, savedBefore: Date().addingTimeInterval(-60))
+            _ = try await (saved, removed)
+            #expect(try assets.read(checksum) == bytes)
+        }
+    }
+
+    @Test func `a file to which a record refers again is kept`() throws {
+        let folder = try Folder()
+        let assets = AssetFolder(path: folder.path + "/assets", mode: .owner)
+        let checksum = try assets.save(Array("picture".utf8))
+        let limit = Date().addingTimeInterval(1)
+        #expect(assets.keep(checksum) && !assets.keep(String(repeating: "0", count: 64)))
+        #expect(try !assets.remove(checksum, savedBefore: limit.addingTimeInterval(-3_600)))
+        #expect(try assets.remove(checksum, savedBefore: limit))
+        #expect(try !assets.remove(checksum, savedBefore: limit))
+        #expect(try assets.names(before: .distantFuture).isEmpty)
+    }
+
+    @Test func `a receipt is valid for its file, and not so long that the file may have been removed`() {
+        let (tickets, now) = (AssetTickets(secret: "secret"), Instant(microseconds: 1_800_000_000_000_000))
+        let (checksum, other) = (String(repeating: "a", count: 64), String(repeating: "b", count: 64))
+        let receipt = tickets.receipt(checksum, at: now)
+        func isValid(_ text: String, _ checksum: String, hours: Int = 0) -> Bool {
+            tickets.isReceipt(text, of: checksum, at: now.advanced(by: .seconds(hours * 3_600)))
+        }
+        #expect(isValid(receipt, checksum) && isValid(receipt, checksum, hours: 23))
+        #expect(!isValid(receipt, checksum, hours: Int(AssetSweep.ageMin) / 3_600))
+        #expect(!isValid(receipt, other) && !isValid("9" + receipt, checksum) && !isValid("", checksum))
+        #expect(!AssetTickets(secret: "another").isReceipt(receipt, of: checksum, at: now))
     }
 }

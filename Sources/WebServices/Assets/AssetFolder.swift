@@ -57,12 +57,8 @@ struct AssetFolder: Sendable {
     func save(_ bytes: [UInt8]) throws -> String {
         let checksum = Self.checksum(of: bytes)
         let file = file(checksum)
-        let files = FileManager.default
         try makeFolder(folder(checksum))
-        if files.fileExists(atPath: file) {
-            // The new date keeps the sweep from removing the file as an old one.
-            try files.setAttributes([.modificationDate: Date()], ofItemAtPath: file)
-        } else {
+        if !keep(checksum) {
             let draft = "\(file).\(UUID().uuidString)"
             do {
                 try write(bytes, to: draft)
@@ -77,6 +73,14 @@ struct AssetFolder: Sendable {
         try AtomicTextFile.synchronizeFolder(of: file)
         try AtomicTextFile.synchronizeFolder(of: folder(checksum))
         return checksum
+    }
+
+    /// Gives the file with a checksum the current date, which keeps the sweep from removing it.
+    ///
+    /// - Returns: False if there is no such file.
+    @discardableResult
+    func keep(_ checksum: String) -> Bool {
+        Self.isChecksum(checksum) && utimensat(AT_FDCWD, file(checksum), nil, 0) == 0
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws {
@@ -100,7 +104,8 @@ struct AssetFolder: Sendable {
         return Self.isChecksum(checksum) && stat(file(checksum), &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// The names of the files that were last saved before `date`: checksums, and names of drafts that a crash left.
+    /// The names of the files that were last saved or kept before `date`: checksums, and names of drafts that a crash
+    /// left.
     func names(before date: Date) throws -> [String] {
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { return [] }
@@ -118,7 +123,27 @@ struct AssetFolder: Sendable {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.utf8.count == 2 } }
     }
 
-    func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: file(name)) }
+    /// Removes a file that was last saved or kept before `date`.
+    ///
+    /// Another thread or gateway may save the file at the same time. So the file first gets another name: whoever saves
+    /// it from then on writes a new file, and an earlier save shows in the date.
+    ///
+    /// - Returns: False if the file was not removed, because it is newer, or because there is no such file.
+    func remove(_ name: String, savedBefore date: Date) throws -> Bool {
+        let aside = "\(file(name)).\(UUID().uuidString)"
+        guard rename(file(name), aside) == 0 else {
+            guard errno == ENOENT else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+            return false
+        }
+        let attributes = try FileManager.default.attributesOfItem(atPath: aside)
+        guard let saved = attributes[.modificationDate] as? Date, saved < date else {
+            // If the file was saved once more meanwhile, both have the same content.
+            guard rename(aside, file(name)) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+            return false
+        }
+        try FileManager.default.removeItem(atPath: aside)
+        return true
+    }
 
     private func folder(_ checksum: String) -> String { "\(path)/\(checksum.prefix(2))" }
     private func file(_ checksum: String) -> String { "\(folder(checksum))/\(checksum)" }

@@ -7,8 +7,8 @@ struct AssetSweep: Sendable {
     let assets: AssetFolder
     let store: RecordStore
 
-    /// In seconds. Files that were saved less than this time ago are kept, because a client may send a file long before
-    /// it saves the record.
+    /// In seconds. Files that were sent or referred to less than this time ago are kept, because a client may send a
+    /// file long before it saves the record. Longer than ``AssetTickets/receiptLife``.
     static let ageMin: TimeInterval = 24 * 3_600
     private static let pauseMilliseconds = 3_600_000
 
@@ -17,11 +17,7 @@ struct AssetSweep: Sendable {
     func run(at now: Date) throws -> [String] {
         let limit = now.addingTimeInterval(-Self.ageMin)
         let unused = try store.unreferencedAssets(among: try assets.names(before: limit))
-        // A client may have sent a file again meanwhile.
-        let stillOld = Set(try assets.names(before: limit))
-        let removed = unused.filter { stillOld.contains($0) }
-        for name in removed { try assets.remove(name) }
-        return removed
+        return try unused.filter { try assets.remove($0, savedBefore: limit) }
     }
 
     /// Removes files every hour until the gateway stops.

@@ -9,8 +9,11 @@ import Time
 struct AssetTickets: Sendable {
     private enum Purpose: UInt8 { case upload, download, receipt }
 
-    /// How long a client may use an address. Receipts do not expire.
+    /// How long a client may use an address.
     static let life = Duration.seconds(15 * 60)
+    /// How long a client may save a file in a record after it has sent the file. Shorter than ``AssetSweep/ageMin``, so
+    /// that the file is still there.
+    static let receiptLife = Duration.seconds(23 * 3_600)
 
     private let key: [UInt8]
 
@@ -44,10 +47,18 @@ struct AssetTickets: Sendable {
     }
 
     /// A receipt, which proves that a client has sent the file with this checksum.
-    func receipt(_ checksum: String) -> String { code(.receipt, checksum) }
+    func receipt(_ checksum: String, at now: Instant) -> String {
+        let end = String(now.advanced(by: Self.receiptLife).microseconds)
+        return "\(end)-\(code(.receipt, "\(end)-\(checksum)"))"
+    }
 
-    func isReceipt(_ text: String, of checksum: String) -> Bool {
-        ConstantTime.areEqual(Array(text.utf8), Array(receipt(checksum).utf8))
+    /// False also after ``receiptLife``.
+    func isReceipt(_ text: String, of checksum: String, at now: Instant) -> Bool {
+        guard let dash = text.firstIndex(of: "-"), let end = Int64(text[..<dash]), now.microseconds <= end else {
+            return false
+        }
+        let expected = code(.receipt, "\(text[..<dash])-\(checksum)")
+        return ConstantTime.areEqual(Array(text[text.index(after: dash)...].utf8), Array(expected.utf8))
     }
 
     private func isOpen(_ text: String, at now: Instant) -> Bool {

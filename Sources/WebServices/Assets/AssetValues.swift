@@ -2,6 +2,7 @@ import Events
 import JSON
 import RecordStore
 import StageTool
+import Time
 
 /// Checks the assets in the fields that a client saves, and keeps only the checksum and the size of each asset.
 ///
@@ -13,6 +14,7 @@ struct AssetValues {
     let files: AssetFolder
     let store: RecordStore
     let database: DatabaseID
+    let now: Instant
 
     /// Appends the fields in the form that ingest gets.
     func append(_ fields: JSONValue, to json: inout ByteBuffer) throws(ServiceError) {
@@ -53,9 +55,12 @@ struct AssetValues {
         guard let checksum = asset["fileChecksum"]?.string, AssetFolder.isChecksum(checksum) else {
             throw .bad("value.fileChecksum: it is missing or is not a checksum from the answer to an upload")
         }
-        let hasReceipt = asset["receipt"]?.string.map { tickets.isReceipt($0, of: checksum) } ?? false
+        // Before the store is asked, so that the file stays if the record that refers to it is deleted meanwhile.
+        files.keep(checksum)
+        let hasReceipt = asset["receipt"]?.string.map { tickets.isReceipt($0, of: checksum, at: now) } ?? false
         guard try hasReceipt ? true : isInStore(checksum) else {
-            throw .bad("value.receipt: it is missing or is not the receipt of this file; send the file first")
+            throw .bad(
+                "value.receipt: it is missing, has expired, or is not the receipt of this file; send the file first")
         }
         return ByteBuffer.object { json in
             json.append("fileChecksum", checksum)

@@ -54,7 +54,7 @@ extension WebService {
             json.object { json in
                 json.append("wrappingKey", "")
                 json.append("fileChecksum", checksum)
-                json.append("receipt", tickets.receipt(checksum))
+                json.append("receipt", tickets.receipt(checksum, at: request.now))
                 json.append("referenceChecksum", checksum)
                 json.append("size", request.body.count)
             }

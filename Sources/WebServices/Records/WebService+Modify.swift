@@ -8,7 +8,8 @@ extension WebService {
     /// `records/modify`.
     func modifyRecords(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
         let lineMaker = try session.lineMaker(ids)
-        let assets = AssetValues(tickets: tickets, files: assets, store: store, database: session.databaseID)
+        let assets = AssetValues(
+            tickets: tickets, files: assets, store: store, database: session.databaseID, now: request.now)
         var body = RequestBody()
         let modify = try body.read(request.body) { json throws(ServiceError) in
             try ModifyRequest(json, assets, in: session.database, newName: ids.newUUID)
