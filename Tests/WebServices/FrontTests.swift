@@ -283,6 +283,27 @@ struct FrontTests {
         }
     }
 
+    @Test func `lines of the access log that a full disk refuses are counted`() async throws {
+        let folder = try Folder()
+        let path = folder.path + "/access.log"
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+        try await GatewayRig.with(", accessLog: \(path)") { rig in
+            for name in ["n1", "n2", "n3"] { _ = try await rig.modify("create", name) }
+            try FileManager.default.removeItem(atPath: path)
+            var requests = 3
+            var counted = (written: 0, dropped: 0)
+            repeat {
+                requests += 1
+                _ = try await rig.modify("create", "n\(requests)")
+                let lines = try await Self.text(of: path, lineCount: 1).split(separator: "\n")
+                let entries = try lines.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+                let dropped = entries.compactMap { $0?["dropped"] as? Int }
+                counted = (entries.count - dropped.count, dropped.reduce(0, +))
+            } while counted.written + counted.dropped < requests && requests < 50
+            #expect(counted.dropped > 0 && counted.written + counted.dropped == requests)
+        }
+    }
+
     @Test(arguments: [true, false])
     func `only behind a proxy, the access log has the last address in X-Forwarded-For`(isBehindTLS: Bool) async throws {
         let folder = try Folder()

@@ -9,7 +9,8 @@ import Time
 /// The access log: a line of JSON for each request, without secrets.
 ///
 /// A queue writes the lines, because event loops must not wait for a disk. While 1 MiB of lines waits for the disk,
-/// new lines are dropped and counted. If the file was renamed or removed, a new file is made, so the log can be
+/// new lines are dropped. These lines, and those that could not be written, are counted: the next line that can be
+/// written tells their number. If the file was renamed or removed, a new file is made, so the log can be
 /// rotated.
 final class AccessLogFile: Sendable {
     private struct Pending: ~Copyable {
@@ -19,12 +20,18 @@ final class AccessLogFile: Sendable {
         var isScheduled = false
     }
 
+    private struct Output: ~Copyable {
+        var file: OpenFile?
+        /// Whether the last write stopped within a line.
+        var isWithinLine = false
+    }
+
     private let path: String
     private let mode: DataMode
     private let say: @Sendable (String) -> Void
     private let pending = Mutex(Pending())
     /// Only the queue uses the file.
-    private let file = Mutex<OpenFile?>(nil)
+    private let output = Mutex(Output())
     private let queue = DispatchQueue(label: "belfry.api.access-log")
 
     static let pendingBytesMax = 1 << 20
@@ -54,7 +61,7 @@ final class AccessLogFile: Sendable {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
                 write()
-                file.withLock { $0 = nil }
+                output.withLock { $0.file = nil }
                 continuation.resume()
             }
         }
@@ -63,24 +70,38 @@ final class AccessLogFile: Sendable {
     private func schedule() { queue.async { [self] in write() } }
 
     private func write() {
-        var (lines, dropped) = pending.withLock { pending in
+        let (lines, dropped) = pending.withLock { pending in
             defer { pending = Pending() }
             return (Array(pending.lines.bytes), pending.dropped)
         }
+        var bytes = lines
         if dropped > 0 {
             let note = ByteBuffer.object {
                 $0.append("time", Instant.wall().rfc3339)
                 $0.append("dropped", dropped)
             }
-            lines += Array(note.bytes) + [UInt8(ascii: "\n")]
+            bytes += Array(note.bytes) + [UInt8(ascii: "\n")]
         }
-        file.withLock { file in
-            let hasFailed = file?.hasFailed ?? false
-            if file?.isStill(at: path) != true { file = OpenFile(path, mode) }
-            if let reason = file?.append(lines), !hasFailed {
-                say("the access log \(path) cannot be written: \(reason); requests are served without it")
+        output.withLock { output in
+            let hasFailed = output.file?.hasFailed ?? false
+            if output.file?.isStill(at: path) != true { output.file = OpenFile(path, mode) }
+            if output.isWithinLine, !bytes.isEmpty {
+                guard output.file?.append([UInt8(ascii: "\n")]).failure == nil else { return drop(lines, dropped) }
+                output.isWithinLine = false
+            }
+            guard let (written, failure) = output.file?.append(bytes), let failure else { return }
+            output.isWithinLine = written > 0 && bytes[written - 1] != UInt8(ascii: "\n")
+            drop(lines.dropFirst(written), dropped)
+            if !hasFailed {
+                say("the access log \(path) cannot be written: \(failure); requests are served without it")
             }
         }
+    }
+
+    /// Counts lines that could not be written, beside `dropped` earlier ones.
+    private func drop(_ lines: some Sequence<UInt8>, _ dropped: Int) {
+        let count = lines.count { $0 == UInt8(ascii: "\n") }
+        pending.withLock { $0.dropped += dropped + count }
     }
 }
 
@@ -105,8 +126,8 @@ private struct OpenFile: ~Copyable {
         return (own.st_dev, own.st_ino) == (current.st_dev, current.st_ino)
     }
 
-    /// - Returns: Why the bytes are not in the file, in the system's words; nil after success.
-    mutating func append(_ bytes: [UInt8]) -> String? {
+    /// - Returns: How many bytes are in the file, and why the others are not, in the system's words.
+    mutating func append(_ bytes: [UInt8]) -> (written: Int, failure: String?) {
         var written = 0
         while failure == nil, written < bytes.count {
             let count = bytes.withUnsafeBytes { bytes in
@@ -114,7 +135,7 @@ private struct OpenFile: ~Copyable {
             }
             if count < 0 { failure = errno } else { written += count }
         }
-        return failure.map { String(cString: strerror($0)) }
+        return (written, failure.map { String(cString: strerror($0)) })
     }
 }
 
