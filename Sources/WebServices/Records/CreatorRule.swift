@@ -25,24 +25,30 @@ extension WebService {
             guard !open.isEmpty, .now < deadline else { break }
             // Between two tries, the writes of others have time to end.
             if round > 0 { try? await Task.sleep(for: .milliseconds(min(10 << min(round, 6), 500))) }
-            let records = try await currentRecords(of: open.map { modify.items[$0] }, session)
             var (lines, sent): ([PendingLine], [Int]) = ([], [])
             var found: [Int: OperationText.Found] = [:]
-            for (index, record) in zip(open, records) {
-                switch rule.decision(on: modify.items[index], record) {
-                case .end(let result): results[index] = result
-                case .send(let present):
-                    found[index] = present
-                    lines.append(try modify.line(index..<index + 1, lineMaker, after: found))
-                    sent.append(index)
+            do {
+                let records = try await currentRecords(of: open.map { modify.items[$0] }, session)
+                for (index, record) in zip(open, records) {
+                    switch rule.decision(on: modify.items[index], record) {
+                    case .end(let result): results[index] = result
+                    case .send(let present):
+                        found[index] = present
+                        lines.append(try modify.line(index..<index + 1, lineMaker, after: found))
+                        sent.append(index)
+                    }
                 }
+            } catch {
+                guard round > 0 else { throw error }
+                // Earlier rounds may have stored other operations, so the request gets an answer.
+                break
             }
-            let written = try await write(lines, by: deadline)
+            let written = await writes.write(lines, until: deadline)
             open = zip(sent, written)
                 .filter { modify.items[$0].text.isForced && $1.isRefused(because: found[$0]) }.map(\.0)
             for (index, result) in zip(sent, written) where !open.contains(index) { results[index] = result }
         }
-        return chosen.map { results[$0] }
+        return try chosen.map { results[$0] }.throwingIfNoneKnown()
     }
 
     /// What the store has at the address of each operation. Creates count as `noRecord`, without a read.
