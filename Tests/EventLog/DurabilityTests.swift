@@ -15,9 +15,9 @@ private final class SlowDisk: Sendable {
     func sync() -> CInt {
         syncCount.withLock { $0 += 1 }
         began.signal()
-        guard gate.wait(timeout: .now() + .seconds(20)) == .success else { return -1 }
-        guard isFailing.withLock({ $0 }) else { return 0 }
-        errno = EIO
+        let isOpen = gate.wait(timeout: .now() + .seconds(20)) == .success
+        guard !isOpen || isFailing.withLock({ $0 }) else { return 0 }
+        errno = isOpen ? EIO : ETIMEDOUT
         return -1
     }
 

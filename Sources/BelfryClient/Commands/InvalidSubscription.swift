@@ -16,7 +16,9 @@ public struct InvalidSubscription: Error, Hashable, Sendable {
 }
 
 extension InvalidSubscription: CustomStringConvertible {
-    public var description: String { "\(property): \(reason) (\(code))" }
+    public var description: String {
+        (property.isEmpty ? "" : "\(property): ") + "\(reason) (\(code))"
+    }
 }
 
 extension InvalidSubscription {
