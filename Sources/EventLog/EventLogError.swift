@@ -32,6 +32,10 @@ package enum EventLogError: Error, Hashable, Sendable {
     case endLost(directory: String, last: UInt64, file: String, sequence: UInt64)
     /// The `settings.ndjson` of a log is damaged or belongs to another log. The events are not affected.
     case wrongSettings(file: String, line: Int, reason: String)
+    /// Another host has taken the log over, so this one appends nothing more.
+    case replaced(log: String, reason: String)
+    /// The log's home cannot be used, or does not fit the local files. The local files are as they were.
+    case home(log: String, reason: String)
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -59,6 +63,8 @@ extension EventLogError: CustomStringConvertible {
             "\(directory) ends with sequence \(last), but \(file) was made when the log had reached \(sequence): "
                 + "\(sequence - last) or more events are lost"
         case .wrongSettings(let file, let line, let reason): "\(file), line \(line): \(reason)"
+        case .replaced(let log, let reason): "log '\(log)' was taken over: \(reason)"
+        case .home(let log, let reason): "the home of log '\(log)': \(reason)"
         }
     }
 
@@ -85,6 +91,8 @@ extension EventLogError: CustomStringConvertible {
         case .wrongSettings:
             "restore the file from a copy, or remove only this file: then the pipeline file's settings apply to the "
                 + "whole log"
+        case .replaced: "let only one host run a stage, or stop the other one before you start this one again"
+        case .home: "nothing was lost on this machine; start again when the cause is gone"
         }
     }
 

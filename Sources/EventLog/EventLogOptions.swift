@@ -11,6 +11,9 @@ package struct EventLogOptions: Sendable {
     /// segment without events accepts any batch.
     package var segmentBytesMax: Int
     package var sync: SyncPolicy
+    /// Where the log is kept besides the local files; nil for local files alone. With a home, ``sync`` has no effect: a
+    /// batch is durable when the home has stored it.
+    package var home: (any LogHome)?
     /// The mode of new folders. Files in the log get the mode of the log's folder.
     package var mode: DataMode
 

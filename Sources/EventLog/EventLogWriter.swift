@@ -16,21 +16,25 @@ import Time
     package var lastNow: Instant { logEnd.lastNow }
     /// The log's cursor after the last batch.
     package var cursor: Cursor { logEnd.cursor }
-    /// The torn batch that was cut off when the log was opened; nil if there was no such batch.
-    package let recovery: Recovery?
+    /// What was cut off when the log was opened: a torn batch, or batches that the log's home does not have. Nil if
+    /// nothing was.
+    package internal(set) var recovery: Recovery?
 
-    private let options: EventLogOptions
+    let options: EventLogOptions
     private let write: FileCalls.Write
     private var lock: WriterLock?
-    private let commit: GroupCommit
-    private var segment: OpenFile
+    /// Nil without a home.
+    let home: (any HomeLog)?
+    var commit: GroupCommit
+    var segment: OpenFile
     /// The first sequence of the last segment.
     package var segmentFirst: UInt64 { logEnd.segmentFirst }
-    private var logEnd: LogEnd
+    var logEnd: LogEnd
     private var failure: EventLogError?
     private var appended: ((AppendedBatch) -> Void)?
 
-    /// A torn batch that was cut off. A crash during an append can leave such a batch.
+    /// Bytes that were cut off. A crash during an append can leave a torn batch. A crash before the log's home has
+    /// stored a batch can leave a batch that nobody may read.
     package struct Recovery: Hashable, Sendable {
         package var file: String
         package var offset: UInt64
@@ -40,18 +44,20 @@ import Time
 
     /// Opens a log, or makes it with its folders, and cuts off a torn last batch.
     ///
-    /// Reads only the last segment, or the last two if the last one has no batch yet.
+    /// Reads only the last segment, or the last two if the last one has no batch yet. If the log has a home, takes the
+    /// log over there, and makes the local files equal to the home's log.
     ///
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``; ``EventLogError/invalidName(_:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/withoutManifest(directory:)``;
-    ///   ``EventLogError/unsupportedFormat(file:version:)``; errors of system calls. None of these errors changes an
-    ///   event.
+    ///   ``EventLogError/unsupportedFormat(file:version:)``; errors of system calls; ``EventLogError/home(log:reason:)``.
+    ///   None of these errors changes an event.
     package init(_ options: EventLogOptions) throws(EventLogError) {
         guard EventLogLimits.isValid(name: options.name) else { throw .invalidName(options.name) }
         let directory = LogDirectory(path: options.logDirectory, calls: options.calls)
         try directory.create(options.mode)
         lock = try WriterLock(options.name, directory)
-        let manifest = try EventLogWriter.manifest(options, directory)
+        home = try EventLogWriter.openHome(options, directory)
+        let manifest = try EventLogWriter.manifest(options, directory, home)
         let opened = try OpenedSegment(directory, manifest.identity, options)
         self.options = options
         unsafe write = options.calls.write
@@ -59,7 +65,9 @@ import Time
         (name, identity) = (manifest.name, manifest.identity)
         (segment, recovery, logEnd) = (opened.file, opened.recovery, LogEnd(opened, manifest.identity))
         commit = GroupCommit(
-            opened.file, sequence: opened.state.nextSequence - 1, policy: options.sync, calls: options.calls)
+            opened.file, sequence: opened.state.nextSequence - 1, bytes: opened.bytes,
+            policy: home == nil ? options.sync : .never, calls: options.calls)
+        if let home { commit = try takeOver(home) }
     }
 
     /// The last event's sequence; 0 in a log without events.
@@ -111,6 +119,7 @@ import Time
         _ body: UnsafeRawBufferPointer, count: Int, cursor changes: Cursor = Cursor(), now: Instant
     ) throws(EventLogError) -> UInt64 {
         try check()
+        try unsafe checkSize(body)
         precondition(now >= lastNow, "the batch's now (\(now)) is earlier than the last batch's (\(lastNow))")
         try unsafe EventLines.check(body, count: count)
         let batch = unsafe NewBatch(
@@ -121,7 +130,7 @@ import Time
             throw error
         }
         let next = logEnd.nextSequence
-        commit.noteWrittenBatch(through: next - 1)
+        commit.noteWrittenBatch(through: next - 1, bytes: logEnd.segmentBytes)
         if let appended { unsafe appended(logEnd.place(of: batch)) }
         return next - UInt64(count)
     }
@@ -158,14 +167,14 @@ import Time
     package func close() throws(EventLogError) {
         guard lock != nil else { return }
         defer { lock = nil }
-        if options.sync != .never { try commit.flush() }
+        if options.sync != .never || home != nil { try commit.flush() }
     }
 }
 
 extension EventLogWriter {
-    private static func manifest(_ options: EventLogOptions, _ directory: LogDirectory) throws(EventLogError)
-        -> LogManifest
-    {
+    private static func manifest(
+        _ options: EventLogOptions, _ directory: LogDirectory, _ home: (any HomeLog)?
+    ) throws(EventLogError) -> LogManifest {
         if let manifest = try LogManifest.read(in: directory) {
             if manifest.name == options.name { return manifest }
             throw .damaged(
@@ -173,7 +182,7 @@ extension EventLogWriter {
                 reason: "log.json names log '\(manifest.name)', but its folder is '\(options.name)'")
         }
         guard try directory.segments().isEmpty else { throw .withoutManifest(directory: directory.path) }
-        let manifest = LogManifest(name: options.name, identity: options.identity ?? .random())
+        let manifest = LogManifest(name: options.name, identity: home?.identity ?? options.identity ?? .random())
         try manifest.write(in: directory)
         return manifest
     }

@@ -1,14 +1,17 @@
 import Glibc
 import Synchronization
 
-/// Makes a log's batches durable on its own queue, so that an append within a segment does not wait for the disk.
+/// Makes a log's batches durable on its own queue, so that an append within a segment does not wait for the disk or
+/// for the log's home.
 ///
-/// One `fdatasync` covers all batches written before it began. Later batches wait for the next `fdatasync`.
+/// One `fdatasync` covers all batches written before it began. Later batches wait for the next `fdatasync`. A log with
+/// a home passes these batches on to the home instead.
 final class GroupCommit: Sendable {
-    /// A position in the log: the number of batches and the last sequence.
+    /// A position in the log: the number of batches, the last sequence, and the size of the last segment.
     private struct Position {
         var batches: UInt64
         var sequence: UInt64
+        var bytes: UInt64
     }
 
     private struct State {
@@ -21,22 +24,35 @@ final class GroupCommit: Sendable {
     private let policy: SyncPolicy
     private let calls: FileCalls
     private let queue: any SyncQueue
+    private let hasHome: Bool
+    /// Only work on the queue waits for the home, with this lock.
+    private let copy: Mutex<HomeCopy?>
     private let state: Mutex<State>
-    // Each append uses these atomics, so they are not behind the lock. Only the writer changes the first two: it stores
-    // the sequence before the batch count. Readers load the batch count first, so the sequence is never older than the
-    // count.
+    // Each append uses these atomics, so they are not behind the lock. Only the writer changes the first three: it
+    // stores the batch count last. Readers load the batch count first, so the others are never older than the count.
+    private let writtenBytes: Atomic<UInt64>
     private let writtenSequence: Atomic<UInt64>
     private let writtenBatches = Atomic<UInt64>(0)
     private let isScheduled = Atomic(false)
     private let hasFailed = Atomic(false)
 
-    /// - Parameter sequence: The log's last sequence. It counts as durable.
-    init(_ file: OpenFile, sequence: UInt64, policy: SyncPolicy, calls: FileCalls) {
-        let position = Position(batches: 0, sequence: sequence)
+    /// - Parameters:
+    ///   - sequence: The log's last sequence. It counts as durable.
+    ///   - bytes: The size of the last segment, which is `file`.
+    ///   - policy: ``SyncPolicy/always`` for a log with a home.
+    ///   - copy: Passes batches on to the log's home; nil for a log without a home.
+    init(
+        _ file: OpenFile, sequence: UInt64, bytes: UInt64, policy: SyncPolicy, calls: FileCalls,
+        copy: sending HomeCopy? = nil
+    ) {
+        let position = Position(batches: 0, sequence: sequence, bytes: bytes)
         self.policy = policy
         self.calls = calls
         queue = calls.makeQueue()
+        hasHome = copy != nil
         state = Mutex(State(file: file, durable: position))
+        self.copy = Mutex(copy)
+        writtenBytes = Atomic(bytes)
         writtenSequence = Atomic(sequence)
     }
 
@@ -62,7 +78,9 @@ final class GroupCommit: Sendable {
 
     private var written: Position {
         let batches = writtenBatches.load(ordering: .sequentiallyConsistent)
-        return Position(batches: batches, sequence: writtenSequence.load(ordering: .acquiring))
+        return Position(
+            batches: batches, sequence: writtenSequence.load(ordering: .acquiring),
+            bytes: writtenBytes.load(ordering: .acquiring))
     }
 
     private func isDirty(_ state: State) -> Bool { state.failure == nil && written.batches != state.durable.batches }
@@ -71,7 +89,9 @@ final class GroupCommit: Sendable {
         state.withLock { $0.onDurable = body }
     }
 
-    func noteWrittenBatch(through sequence: UInt64) {
+    /// - Parameter bytes: The size of the last segment with the batch.
+    func noteWrittenBatch(through sequence: UInt64, bytes: UInt64) {
+        writtenBytes.store(bytes, ordering: .releasing)
         writtenSequence.store(sequence, ordering: .releasing)
         let batches = writtenBatches.load(ordering: .relaxed) + 1
         guard policy != .never else { return writtenBatches.store(batches, ordering: .releasing) }
@@ -99,6 +119,7 @@ final class GroupCommit: Sendable {
             defer { state.file = file }
             return state.file
         }
+        copy.withLock { $0?.move(to: file) }
         if policy == .never { queue.schedule(after: .zero) { self.synchronize(old) } }
     }
 
@@ -125,7 +146,7 @@ final class GroupCommit: Sendable {
     private func syncWritten() {
         let work = state.withLock { isDirty($0) ? ($0.file, written) : nil }
         guard let (file, position) = work else { return }
-        let isSynced = synchronize(file)
+        let isSynced = hasHome ? copyToHome(through: position.bytes) : synchronize(file)
         let (onDurable, sequence) = state.withLock { state in
             if isSynced { state.durable = position }
             return (policy == .always || !isSynced ? state.onDurable : nil, state.durable.sequence)
@@ -136,9 +157,33 @@ final class GroupCommit: Sendable {
     @discardableResult
     private func synchronize(_ file: OpenFile) -> Bool {
         if uninterrupted({ calls.sync(file.descriptor) }) == 0 { return true }
-        let failure = EventLogError.syncFailed(file: file.path, errno: errno)
-        state.withLock { $0.failure = $0.failure ?? failure }
-        hasFailed.store(true, ordering: .releasing)
+        fail(.syncFailed(file: file.path, errno: errno))
         return false
+    }
+
+    private func copyToHome(through bytes: UInt64) -> Bool {
+        copy.withLock { copy in
+            do throws(EventLogError) { try copy?.copy(through: bytes) } catch {
+                fail(error)
+                return false
+            }
+            return true
+        }
+    }
+
+    private func fail(_ error: EventLogError) {
+        state.withLock { $0.failure = $0.failure ?? error }
+        hasFailed.store(true, ordering: .releasing)
+    }
+
+    /// Appends the content of a file beside the log to the log's home, after all written batches.
+    func copyToHome(file name: String, _ text: String) throws(EventLogError) {
+        try flush()
+        queue.runAndWait {
+            copy.withLock { copy in
+                do throws(EventLogError) { try copy?.append(file: name, text) } catch { fail(error) }
+            }
+        }
+        if let failure { throw failure }
     }
 }

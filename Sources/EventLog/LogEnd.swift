@@ -35,9 +35,13 @@ struct LogEnd {
     private var head: [UInt8] = []
 
     init(_ opened: OpenedSegment, _ identity: LogIdentity) {
+        self.init(opened.state, identity, segmentFirst: opened.first, segmentBytes: opened.bytes)
+    }
+
+    init(_ state: OpenedSegment.State, _ identity: LogIdentity, segmentFirst: UInt64, segmentBytes: UInt64) {
         self.identity = identity
-        (nextSequence, lastNow, cursor) = (opened.state.nextSequence, opened.state.lastNow, opened.state.cursor)
-        (segmentFirst, segmentBytes) = (opened.first, opened.bytes)
+        (nextSequence, lastNow, cursor) = (state.nextSequence, state.lastNow, state.cursor)
+        (self.segmentFirst, self.segmentBytes) = (segmentFirst, segmentBytes)
     }
 
     /// Whether a batch of this size needs a new segment. False for a segment without events, because the new segment

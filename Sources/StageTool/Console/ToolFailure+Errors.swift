@@ -56,7 +56,7 @@ extension ToolFailure {
 
     package static func status(of error: EventLogError) -> ToolStatus {
         switch error {
-        case .alreadyOpen: .unavailable
+        case .alreadyOpen, .replaced, .home: .unavailable
         case .damaged, .endLost, .withoutManifest, .wrongSettings, .gone: .badData
         case .notALog: .noInput
         case .invalidName, .unsupportedFormat: .configuration

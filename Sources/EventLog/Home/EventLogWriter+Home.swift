@@ -1,0 +1,241 @@
+import Glibc
+import Time
+
+/// The last sequence that the home has acknowledged decides: local batches after it were shown to nobody, so they are
+/// cut off. Batches that the local files lack are appended.
+extension EventLogWriter {
+    static func openHome(
+        _ options: EventLogOptions, _ directory: LogDirectory
+    ) throws(EventLogError) -> (any HomeLog)? {
+        guard let home = options.home else { return nil }
+        let local = try LogManifest.read(in: directory)
+        let log = try home.open(options.name, identity: local?.identity ?? options.identity ?? .random())
+        guard let local, local.identity != log.identity else { return log }
+        throw .home(
+            log: options.name,
+            reason: "it holds log \(log.identity), but \(directory.path) is log \(local.identity): this is the folder "
+                + "or the home of another pipeline")
+    }
+
+    func checkSize(_ body: UnsafeRawBufferPointer) throws(EventLogError) {
+        guard home != nil, body.count > HomeMessage.batchBytesMax else { return }
+        throw .tooLarge("a batch", bytes: body.count, bytesMax: HomeMessage.batchBytesMax)
+    }
+
+    /// - Returns: What makes further batches durable.
+    func takeOver(_ home: any HomeLog) throws(EventLogError) -> GroupCommit {
+        let log = LogDirectory(path: directory, calls: calls)
+        let note = try HomeNote.read(in: directory)
+        var reader = HomeReader(self, note, try LocalBatches(log, identity, from: note))
+        var end = note?.position ?? 0
+        repeat {
+            end = try home.read(after: end) { message throws(EventLogError) in try reader.take(message) }
+        } while try home.takeOver(after: end) == nil
+        try reader.cutRest()
+        try commit.flush()
+        let state = OpenedSegment.State(nextSequence: nextSequence, lastNow: lastNow, cursor: cursor)
+        let position = reader.lastBatches
+        let copy = try HomeCopy(
+            home, segment,
+            HomeNote(
+                position: position, segment: segmentFirst, offset: logEnd.segmentBytes, sequence: lastSequence),
+            state, directory: directory, calls)
+        let commit = GroupCommit(
+            segment, sequence: lastSequence, bytes: logEnd.segmentBytes, policy: .always, calls: calls, copy: copy)
+        for name in HomeMessage.files {
+            guard let file = try OpenFile.ifPresent("\(directory)/\(name)") else { continue }
+            let text = String(decoding: try file.bytes(Int(try file.size()), at: 0), as: UTF8.self)
+            if reader.files[name] != text { try commit.copyToHome(file: name, text) }
+        }
+        return commit
+    }
+
+    /// Keeps the content of a file beside the log in the log's home, too. Call this after the file was written. Does
+    /// nothing without a home.
+    package func keepInHome(_ name: String, _ text: String) throws(EventLogError) {
+        guard home != nil else { return }
+        try commit.copyToHome(file: name, text)
+    }
+
+    /// Ends every wait for the log's home: appended events that the home has not stored yet never become durable, and
+    /// ``check()`` throws. Any thread may call it. Does nothing without a home.
+    package var interruptingHome: @Sendable () -> Void { { [home] in home?.interrupt() } }
+
+    /// Cuts off the log at a place between two batches.
+    fileprivate func cut(at place: LocalBatches.Place, because reason: String) throws(EventLogError) {
+        let log = LogDirectory(path: directory, calls: calls)
+        var bytesCut: UInt64 = 0
+        for first in try log.segments().reversed() where first > place.segment {
+            bytesCut += try OpenFile(log.segmentPath(first), O_RDONLY).size()
+            guard uninterrupted({ unsafe calls.unlink(log.segmentPath(first)) }) == 0 else {
+                throw .lastFailure("remove", log.segmentPath(first))
+            }
+        }
+        let file = try OpenFile(log.segmentPath(place.segment), O_RDWR, calls: calls)
+        bytesCut += try file.size() - place.offset
+        guard uninterrupted({ calls.truncate(file.descriptor, off_t(place.offset)) }) == 0 else {
+            throw .lastFailure("cut back", file.path)
+        }
+        let opened = try OpenedSegment(log, identity, options)
+        (segment, logEnd) = (opened.file, LogEnd(opened, identity))
+        commit.move(to: opened.file)
+        // Snapshots and indexes of the events that were cut off.
+        for witness in try LostEnd(of: log, identity).beyond(lastSequence) {
+            guard uninterrupted({ unsafe calls.unlink(witness.file) }) == 0 || errno == ENOENT else {
+                throw .lastFailure("remove", witness.file)
+            }
+        }
+        recovery = Recovery(
+            file: file.path, offset: place.offset, bytesCut: bytesCut + (recovery?.bytesCut ?? 0), reason: reason)
+    }
+
+    /// Begins a log without local events with a later sequence than 1.
+    fileprivate func begin(at start: OpenedSegment.State) throws(EventLogError) {
+        let log = LogDirectory(path: directory, calls: calls)
+        try log.noteTrim(to: start.nextSequence)
+        let file = try OpenFile(log.segmentPath(start.nextSequence), O_RDWR | O_CREAT, calls: calls)
+        let old = segment.path
+        (segment, logEnd) = (file, LogEnd(start, identity, segmentFirst: start.nextSequence, segmentBytes: 0))
+        commit.move(to: file)
+        guard old == file.path || uninterrupted({ unsafe calls.unlink(old) }) == 0 else {
+            throw .lastFailure("remove", old)
+        }
+        try log.synchronize()
+    }
+}
+
+/// Reads the home's log while it is opened, compares the local batches, and appends those that are missing.
+private struct HomeReader {
+    private let writer: EventLogWriter
+    private var local: LocalBatches?
+    /// The position of the last message with batches.
+    private(set) var lastBatches: UInt64
+    /// The last content of each file.
+    private(set) var files: [String: String] = [:]
+    private let isNoted: Bool
+
+    init(_ writer: EventLogWriter, _ note: HomeNote?, _ local: LocalBatches) {
+        (self.writer, self.local) = (writer, local)
+        (lastBatches, isNoted) = (note?.position ?? 0, note != nil)
+    }
+
+    mutating func take(_ message: HomeMessage) throws(EventLogError) {
+        switch message.content {
+        case .owner: return
+        case .file(let name, let text):
+            guard HomeMessage.files.contains(name) else {
+                throw fail("message \(message.position) has a file with the unknown name '\(name.prefix(80))'")
+            }
+            files[name] = text
+            try LogDirectory(path: writer.directory, calls: writer.calls).replace(
+                "\(writer.directory)/\(name)", with: text)
+        case .batches(let bytes):
+            let found = try HomeBatches(bytes, position: message.position, of: writer.name, writer.identity)
+            try begin(with: found)
+            for batch in found.batches { try take(batch, of: found) }
+            lastBatches = message.position
+        }
+    }
+
+    /// Skips or accepts what the local files have before the home's first message.
+    private mutating func begin(with found: HomeBatches) throws(EventLogError) {
+        guard lastBatches == 0, found.start.nextSequence > 1 else { return }
+        if writer.lastNow == .epoch, writer.nextSequence == 1 {
+            local = nil
+            return try writer.begin(at: found.start)
+        }
+        if !isNoted { try local?.skip(to: found.start.nextSequence) }
+    }
+
+    private mutating func take(_ batch: HomeBatches.Batch, of found: HomeBatches) throws(EventLogError) {
+        if let next = try local?.next() {
+            if next.fixed == batch.fixed { return }
+            try cut(at: next.place, because: "the home of the log has other events there")
+        }
+        local = nil
+        guard batch.fixed.firstSequence == writer.nextSequence else {
+            throw fail(
+                "it continues with sequence \(batch.fixed.firstSequence), but \(writer.directory) ends with "
+                    + "\(writer.lastSequence): move this folder away, and it is filled again from the home")
+        }
+        try unsafe found.bytes.withUnsafeBufferPointer { bytes throws(EventLogError) in
+            let body = unsafe UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[batch.body]))
+            _ = try unsafe writer.append(
+                body, count: Int(batch.fixed.count), cursor: batch.cursor, now: batch.fixed.now)
+        }
+    }
+
+    /// Cuts off what the home does not have.
+    mutating func cutRest() throws(EventLogError) {
+        guard let next = try local?.next() else { return }
+        try cut(at: next.place, because: "the home of the log had not stored these events")
+        local = nil
+    }
+
+    private func cut(at place: LocalBatches.Place, because reason: String) throws(EventLogError) {
+        try writer.cut(at: place, because: reason)
+    }
+
+    private func fail(_ reason: String) -> EventLogError { .home(log: writer.name, reason: reason) }
+}
+
+/// The batches of a log's local files, one after the other, without the openings.
+struct LocalBatches {
+    struct Place: Hashable {
+        var segment: UInt64
+        var offset: UInt64
+    }
+
+    private let log: LogDirectory
+    private let identity: LogIdentity
+    private var segments: [UInt64]
+    private var reader: SegmentReader?
+    private var waiting: (fixed: FixedHeader, place: Place)?
+
+    /// - Parameter note: Where to begin; nil for the first segment.
+    init(_ log: LogDirectory, _ identity: LogIdentity, from note: HomeNote?) throws(EventLogError) {
+        (self.log, self.identity) = (log, identity)
+        segments = try log.segments().filter { $0 >= note?.segment ?? 0 }
+        guard let note, segments.first == note.segment else { return }
+        segments.removeFirst()
+        let size = try OpenFile(log.segmentPath(note.segment), O_RDONLY).size()
+        guard note.offset <= size else {
+            throw .damaged(
+                file: log.segmentPath(note.segment), offset: size, sequence: note.sequence + 1,
+                reason: "the file ends with byte \(size), but its home has stored \(note.offset) bytes of it")
+        }
+        reader = try SegmentReader(
+            log, note.segment, identity, start: (offset: note.offset, sequence: note.sequence + 1))
+    }
+
+    mutating func next() throws(EventLogError) -> (fixed: FixedHeader, place: Place)? {
+        if let waiting {
+            self.waiting = nil
+            return waiting
+        }
+        while true {
+            guard let reader else {
+                guard !segments.isEmpty else { return nil }
+                self.reader = try SegmentReader(log, segments.removeFirst(), identity)
+                continue
+            }
+            let place = Place(segment: reader.first, offset: reader.offset)
+            guard case .batch(let batch) = try unsafe reader.peek(withBody: false) else {
+                self.reader = nil
+                continue
+            }
+            unsafe reader.consume(batch)
+            if unsafe !batch.isOpening { return unsafe (batch.fixed, place) }
+        }
+    }
+
+    /// Skips the batches before a sequence.
+    mutating func skip(to sequence: UInt64) throws(EventLogError) {
+        while let batch = try next() {
+            guard batch.fixed.firstSequence < sequence else {
+                waiting = batch
+                return
+            }
+        }
+    }
+}

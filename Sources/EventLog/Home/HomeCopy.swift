@@ -1,0 +1,115 @@
+import Glibc
+import Time
+
+/// Passes the batches of a log's local files on to its home. Used on the queue of ``GroupCommit`` only.
+@safe final class HomeCopy {
+    private let home: any HomeLog
+    private let calls: FileCalls
+    private let identity: LogIdentity
+    private let noteFile: OpenFile
+    private var file: OpenFile
+    private var note: HomeNote
+    /// The log's state at the place that ``note`` tells.
+    private var state: OpenedSegment.State
+
+    /// - Parameters:
+    ///   - file: The log's last segment.
+    ///   - note: The end of the log, all of which the home has.
+    init(
+        _ home: any HomeLog, _ file: OpenFile, _ note: HomeNote, _ state: OpenedSegment.State, directory: String,
+        _ calls: FileCalls
+    ) throws(EventLogError) {
+        (self.home, self.file, self.note, self.state, self.calls) = (home, file, note, state, calls)
+        identity = home.identity
+        noteFile = try HomeNote.open(in: directory, calls: calls)
+        try note.write(to: noteFile, calls)
+    }
+
+    /// Continues with a new segment, whose first sequence is the log's next. The home has all of the old segment.
+    func move(to file: OpenFile) {
+        self.file = file
+        (note.segment, note.offset) = (state.nextSequence, 0)
+    }
+
+    func append(file name: String, _ text: String) throws(EventLogError) {
+        _ = try home.append(.file(name: name, text: text))
+    }
+
+    /// Appends all batches before the offset `end` to the home.
+    func copy(through end: UInt64) throws(EventLogError) {
+        while note.offset < end { try copyMessage(through: end) }
+    }
+
+    private func copyMessage(through end: UInt64) throws(EventLogError) {
+        var message: [UInt8] = []
+        if note.offset > 0 {
+            let cursor = try state.cursor.encoded()
+            unsafe FixedHeader(
+                .opening, identity, first: state.nextSequence, count: 0, now: state.lastNow, cursor: cursor
+            ).append(to: &message)
+            message += cursor
+        }
+        let opening = message.count
+        let size = try append(to: &message, through: end)
+        var (place, next) = (0, state)
+        while place < size {
+            guard let (fixed, cursor) = HomeBatches.head(message, at: opening + place),
+                fixed.firstSequence == next.nextSequence
+            else { throw .damaged(file: file.path, offset: note.offset, sequence: next.nextSequence, reason: changed) }
+            next.nextSequence += UInt64(fixed.count)
+            next.lastNow = fixed.now
+            next.cursor.fold(cursor)
+            place += fixed.batchBytes
+        }
+        let position = try home.append(.batches(message))
+        state = next
+        note = HomeNote(
+            position: position, segment: note.segment, offset: note.offset + UInt64(size),
+            sequence: next.nextSequence - 1)
+        try note.write(to: noteFile, calls)
+    }
+
+    private var changed: String { "the bytes are not what this process has just written" }
+
+    /// Appends whole batches from the file: as many as a message may have.
+    ///
+    /// - Returns: Their size.
+    private func append(to message: inout [UInt8], through end: UInt64) throws(EventLogError) -> Int {
+        let start = message.count
+        var wanted = Int(min(end - note.offset, UInt64(HomeMessage.fullBytes)))
+        while true {
+            let read = try file.bytes(wanted, at: note.offset)
+            let (whole, next) = HomeCopy.wholeBatches(read, isOpeningAlone: note.offset == 0)
+            if whole > 0 {
+                message.reserveCapacity(start + whole)
+                message += read[..<whole]
+                return whole
+            }
+            guard read.count == wanted, let next, next > wanted else {
+                throw .damaged(
+                    file: file.path, offset: note.offset, sequence: state.nextSequence, reason: changed)
+            }
+            wanted = next
+        }
+    }
+
+    /// - Parameter isOpeningAlone: Whether the first batch is the segment's opening, which is no message of its own.
+    /// - Returns: The size of the whole batches at the beginning, and how many bytes the next batch needs, counted from
+    ///   the beginning.
+    private static func wholeBatches(_ bytes: [UInt8], isOpeningAlone: Bool) -> (size: Int, next: Int?) {
+        var (size, batches) = (0, 0)
+        var next: Int?
+        while bytes.count - size >= BatchFormat.headerBytes {
+            let fixed = unsafe bytes.withUnsafeBytes { all in
+                unsafe FixedHeader.decode(UnsafeRawBufferPointer(rebasing: all[size...]))
+            }
+            guard case .header(let fixed) = fixed else { break }
+            next = size + fixed.batchBytes
+            guard size + fixed.batchBytes <= bytes.count else { break }
+            size += fixed.batchBytes
+            batches += 1
+        }
+        if bytes.count - size < BatchFormat.headerBytes { next = size + BatchFormat.headerBytes }
+        return (isOpeningAlone && batches < 2 ? 0 : size, next)
+    }
+}

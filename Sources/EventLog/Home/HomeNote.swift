@@ -1,0 +1,50 @@
+import Glibc
+
+/// `home.json` in the folder of a log that has a home: how much of the local files the home has stored.
+///
+/// The file is written after each message, without `fdatasync`. So it is exact after a crash of the process. After a
+/// power failure it may be older.
+struct HomeNote: Hashable {
+    /// The position in the home of the last message with batches; 0 if there is none.
+    var position: UInt64
+    /// The place in the local files at which the batches of that message end.
+    var segment: UInt64
+    var offset: UInt64
+    /// The sequence of the last event up to that place.
+    var sequence: UInt64
+
+    static func path(in directory: String) -> String { directory + "/home.json" }
+
+    /// All notes have the same length, so that one write replaces the file's content.
+    private static let bytes = 256
+
+    private var members: String {
+        #"{"position":\#(position),"segment":\#(segment),"offset":\#(offset),"sequence":\#(sequence)"#
+    }
+
+    private var text: String {
+        let crc = String(CRC32C.checksum(Array(members.utf8)[...]), digits: 8, radix: 16)
+        let line = members + #","crc":"\#(crc)"}"#
+        return line + String(repeating: " ", count: HomeNote.bytes - 1 - line.utf8.count) + "\n"
+    }
+
+    /// Nil if there is no note, or if it is damaged.
+    static func read(in directory: String) throws(EventLogError) -> HomeNote? {
+        guard let file = try OpenFile.ifPresent(path(in: directory)) else { return nil }
+        let text = String(decoding: try file.bytes(bytes, at: 0), as: UTF8.self)
+        let numbers = text.split { !$0.isASCII || !$0.isNumber }.prefix(4).compactMap { UInt64($0) }
+        guard numbers.count == 4 else { return nil }
+        let note = HomeNote(position: numbers[0], segment: numbers[1], offset: numbers[2], sequence: numbers[3])
+        return note.text == text ? note : nil
+    }
+
+    /// Opens the file for ``write(to:_:)``.
+    static func open(in directory: String, calls: FileCalls) throws(EventLogError) -> OpenFile {
+        try OpenFile(path(in: directory), O_RDWR | O_CREAT, calls: calls)
+    }
+
+    func write(to file: OpenFile, _ calls: FileCalls) throws(EventLogError) {
+        let failed = unsafe Array(text.utf8).withUnsafeBytes { unsafe file.write($0, at: 0, calls.write) }
+        if let failed { throw .failed(operation: "write", file: file.path, errno: failed) }
+    }
+}

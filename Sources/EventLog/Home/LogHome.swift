@@ -1,0 +1,76 @@
+import Time
+
+/// Where logs are kept besides the files on this machine, such as streams on several NATS servers.
+///
+/// A log with a home counts a batch as durable when the home has stored it, instead of after an `fdatasync`. The local
+/// files stay what everything reads. They are a copy that can be filled again from the home.
+package protocol LogHome: Sendable {
+    /// Opens a log in the home. If the home does not have the log, makes it.
+    ///
+    /// - Parameters:
+    ///   - log: The log's name.
+    ///   - identity: The identity of the local files, or for the first start the identity that a new log gets.
+    /// - Throws: ``EventLogError/home(log:reason:)``.
+    func open(_ log: String, identity: LogIdentity) throws(EventLogError) -> any HomeLog
+}
+
+/// A log in its home: messages in one order, each with a position from 1.
+///
+/// Only the host that owns the log can append messages. Any thread may call the methods, one at a time. They wait for
+/// the home, except for ``interrupt()``.
+package protocol HomeLog: Sendable {
+    var identity: LogIdentity { get }
+
+    /// Passes on the messages after a position, in order, up to the end of the log at the time of the call.
+    ///
+    /// - Returns: The position of the last message of the log.
+    /// - Throws: ``EventLogError/home(log:reason:)``, for example if the home lacks a message after `position`, or does
+    ///   not reach it; errors of `take`.
+    func read(
+        after position: UInt64, _ take: (HomeMessage) throws(EventLogError) -> Void
+    ) throws(EventLogError) -> UInt64
+
+    /// Takes the log over: from here on, no other host can append.
+    ///
+    /// - Parameter end: The position up to which the local files have been filled.
+    /// - Returns: The position of the message that says so. Nil if the log has more messages: read them, and try again.
+    func takeOver(after end: UInt64) throws(EventLogError) -> UInt64?
+
+    /// Appends a message and returns its position when the home has stored it. Waits while the home cannot store it.
+    ///
+    /// - Throws: ``EventLogError/replaced(log:reason:)`` if another host has taken the log over;
+    ///   ``EventLogError/home(log:reason:)``. After an error, all later calls throw it again.
+    func append(_ content: HomeMessage.Content) throws(EventLogError) -> UInt64
+
+    /// Ends an ``append(_:)`` that waits, and all later ones.
+    func interrupt()
+}
+
+/// One message of a log in its home.
+package struct HomeMessage: Hashable, Sendable {
+    package enum Content: Hashable, Sendable {
+        /// Whole batches, in the form of a segment: first an opening, then the batches. See ``BatchFormat``.
+        ///
+        /// The opening makes each message readable alone, so the log can begin with any of them.
+        case batches([UInt8])
+        /// The new content of a file beside the log.
+        case file(name: String, text: String)
+        /// A host has taken the log over.
+        case owner
+    }
+
+    package var position: UInt64
+    package var content: Content
+
+    package init(_ position: UInt64, _ content: Content) { (self.position, self.content) = (position, content) }
+
+    /// A message of batches ends before it would become larger than this, unless it has only one batch.
+    package static let fullBytes = 1_000_000
+    /// The largest batch of a log that has a home. It must fit into one message.
+    package static let batchBytesMax = 6 << 20
+    /// The largest message.
+    package static let bytesMax = batchBytesMax + EventLogLimits.cursorBytesMax + BatchFormat.headerBytes
+
+    /// The files beside a log that its home keeps, too.
+    static let files = [SettingsFile.name, LogDirectory.split(UpstreamNote.path(in: "")).name]
+}

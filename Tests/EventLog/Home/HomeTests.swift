@@ -1,0 +1,260 @@
+import Foundation
+import TestSupport
+import Testing
+import Time
+
+@testable import EventLog
+
+@Suite struct HomeTests {
+    private let home = MemoryHome()
+
+    private func writer(_ scratch: Scratch, segmentBytesMax: Int = 128 << 20) throws -> EventLogWriter {
+        var options = scratch.options(segmentBytesMax: segmentBytesMax)
+        options.home = home
+        return try EventLogWriter(options)
+    }
+
+    @Test func `a batch is durable when the home has stored it`() throws {
+        let scratch = Scratch()
+        let writer = try writer(scratch)
+        try writer.append([event(1), event(2)], cursor: Cursor(["changes": 7]), now: 5)
+        try writer.flush()
+        #expect(writer.durableSequence == 2)
+        #expect(
+            try home.batches()
+                == [
+                    ModelBatch(
+                        first: 1, events: [event(1), event(2)], cursor: Cursor(["changes": 7]),
+                        now: Instant(microseconds: 5))
+                ])
+    }
+
+    @Test func `an empty folder is filled from the home with the same bytes`() throws {
+        let (one, two) = (Scratch(), Scratch())
+        let first = try writer(one, segmentBytesMax: 2_000)
+        for number in 1...100 {
+            try first.append(
+                [event(number, padding: number)], cursor: Cursor(["changes": UInt64(number)]), now: Int64(number))
+            if number % 7 == 0 { try first.flush() }
+        }
+        try first.close()
+        let second = try writer(two, segmentBytesMax: 2_000)
+        #expect(second.lastSequence == 100 && second.identity == first.identity && second.cursor == first.cursor)
+        #expect(try one.segments.count > 3)
+        for (left, right) in zip(try one.segments, try two.segments) {
+            #expect(left.suffix(24) == right.suffix(24))
+            #expect(try bytes(of: left) == bytes(of: right))
+        }
+        #expect(try one.segments.count == two.segments.count)
+    }
+
+    @Test func `what the home had not stored is cut off, together with the files that were made from it`() throws {
+        let scratch = Scratch()
+        var open: EventLogWriter? = try writer(scratch, segmentBytesMax: 300)
+        try open?.append([event(1)], now: 1)
+        try open?.flush()
+        home.state.withLock { $0.fault = .before }
+        for number in 2...20 {
+            do { try open?.append([event(number, padding: 50)], now: Int64(number)) } catch { break }
+        }
+        open = nil
+        #expect(try EventLogReader.all(scratch.log).count > 1)
+        let again = try writer(scratch)
+        #expect(again.lastSequence == 1 && again.recovery?.reason == "the home of the log had not stored these events")
+        #expect(try EventLogReader.all(scratch.log) == home.batches())
+        try again.append([event(2)], now: 30)
+        try again.flush()
+        #expect(try EventLogReader.all(scratch.log) == home.batches())
+    }
+
+    @Test func `a host that was replaced appends nothing more`() throws {
+        let (one, two) = (Scratch(), Scratch())
+        let first = try writer(one)
+        try first.append([event(1)], now: 1)
+        try first.flush()
+        let second = try writer(two)
+        try first.append([event(2)], now: 2)
+        let replaced = #expect(throws: EventLogError.self) { try first.flush() }
+        #expect(replaced == .replaced(log: "matches", reason: "by owner 2"))
+        #expect(first.durableSequence == 1)
+        try second.append([event(3)], now: 3)
+        try second.flush()
+        #expect(try home.batches().flatMap(\.events) == [event(1), event(3)])
+    }
+
+    @Test func `a host that continues after another one gets the other's events in place of its own`() throws {
+        let (one, two) = (Scratch(), Scratch())
+        var first: EventLogWriter? = try writer(one)
+        try first?.append([event(1)], now: 1)
+        try first?.flush()
+        let second = try writer(two)
+        try first?.append([event(2)], now: 2)
+        #expect(throws: EventLogError.self) { try first?.flush() }
+        first = nil
+        try second.append([event(3), event(4)], now: 3)
+        try second.close()
+        let again = try writer(one)
+        #expect(again.recovery?.reason == "the home of the log has other events there")
+        #expect(try EventLogReader.all(one.log).flatMap(\.events) == [event(1), event(3), event(4)])
+        #expect(again.cursor == second.cursor && again.lastNow == second.lastNow)
+    }
+
+    @Test func `a folder is filled from a home that begins later`() throws {
+        let (one, two) = (Scratch(), Scratch())
+        let first = try writer(one)
+        for number in 1...5 {
+            try first.append(
+                [event(number)], cursor: Cursor(["changes": UInt64(number), "n\(number)": 9]), now: Int64(number))
+            try first.flush()
+        }
+        home.trim(4)
+        let second = try writer(two)
+        #expect(second.cursor == first.cursor && second.lastSequence == 5)
+        #expect(try EventLogReader.all(two.log).map(\.first) == [4, 5])
+        #expect(try EventLogs.missingStart(directory: two.log) == nil)
+        try second.close()
+        let again = try writer(two)
+        #expect(again.lastSequence == 5 && again.recovery == nil)
+    }
+
+    @Test func `a folder that ends before the home begins is refused`() throws {
+        let (one, two) = (Scratch(), Scratch())
+        let second = try writer(two)
+        try second.append([event(1)], now: 1)
+        try second.close()
+        let first = try writer(one)
+        for number in 2...5 {
+            try first.append([event(number)], now: Int64(number))
+            try first.flush()
+        }
+        home.trim(5)
+        #expect(throws: EventLogError.self) { try writer(two) }
+        #expect(try EventLogReader.all(two.log).flatMap(\.events) == [event(1)])
+    }
+
+    @Test func `a home that lost messages is refused, and nothing local is cut off`() throws {
+        let scratch = Scratch()
+        let first = try writer(scratch)
+        for number in 1...3 {
+            try first.append([event(number)], now: Int64(number))
+            try first.flush()
+        }
+        try first.close()
+        home.state.withLock { _ = $0.messages.removeLast() }
+        #expect(throws: EventLogError.home(log: "matches", reason: "it has messages 1 to 3")) { try writer(scratch) }
+        #expect(try EventLogReader.all(scratch.log).count == 3)
+    }
+
+    @Test func `a home of another log is refused`() throws {
+        let scratch = Scratch()
+        try scratch.writer().close()
+        home.state.withLock { $0.identity = LogIdentity(seed: "another", name: "matches") }
+        #expect(throws: EventLogError.self) { try writer(scratch) }
+    }
+
+    @Test func `files beside the log are kept in the home, the newest counts`() throws {
+        let (one, two, three) = (Scratch(), Scratch(), Scratch())
+        let first = try writer(one)
+        let settings = SettingsFile(
+            lines: [
+                SettingsFile.Line(after: 0, now: .epoch, text: #"{"after":0,"now":0,"kind":"match","settings":{}}"#)
+            ],
+            of: first.identity)
+        try settings.write(in: LogDirectory(path: one.log))
+        try first.keepInHome(SettingsFile.name, settings.text)
+        try first.close()
+        let second = try writer(two)
+        #expect(try SettingsFile.read(logDirectory: two.log)?.text == settings.text)
+        let note = UpstreamNote(log: "changes", identity: second.identity)
+        try note.text.write(toFile: UpstreamNote.path(in: two.log), atomically: true, encoding: .utf8)
+        try second.close()
+        // A crash may come between writing a file and keeping it in the home.
+        try writer(two).close()
+        try writer(three).close()
+        #expect(try UpstreamNote.read(directory: three.log) == note)
+    }
+
+    @Test(arguments: [[UInt8](), [1, 2, 3], Array(repeating: 0, count: 100)])
+    func `a damaged message is refused`(bytes: [UInt8]) throws {
+        home.state.withLock { $0.messages = [.batches(bytes)] }
+        #expect(throws: EventLogError.self) { try writer(Scratch()) }
+    }
+
+    @Test func `a flipped bit anywhere in a message is refused`() throws {
+        let first = try writer(Scratch())
+        try first.append([event(1), event(2)], cursor: Cursor(["changes": 3]), now: 1)
+        try first.append([event(3)], now: 2)
+        try first.flush()
+        let message = home.state.withLock { $0.messages[1] }
+        guard case .batches(let bytes) = message else { throw CocoaError(.featureUnsupported) }
+        for index in bytes.indices {
+            var flipped = bytes
+            flipped[index] ^= 1 << UInt8(index % 8)
+            #expect(throws: EventLogError.self, "byte \(index)") {
+                try HomeBatches(flipped, position: 1, of: "matches", first.identity)
+            }
+        }
+        #expect(throws: EventLogError.self) {
+            try HomeBatches(bytes.dropLast(), position: 1, of: "matches", first.identity)
+        }
+    }
+
+    /// Random histories of two hosts that append, are stopped, crash before or after the home has stored a message, and
+    /// take over from each other.
+    @Test(arguments: Seeded.seeds)
+    func `hosts that crash and replace each other lose and repeat no stored batch`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let scratches = [Scratch(), Scratch()]
+        var writers: [EventLogWriter?] = [nil, nil]
+        var (number, time) = (0, Int64(0))
+        for _ in 0..<150 {
+            let host = random.below(2)
+            switch random.below(10) {
+            case 0: writers[host] = nil
+            case 1: home.state.withLock { $0.fault = random.below(2) == 0 ? .before : .after }
+            default:
+                do throws(EventLogError) {
+                    if writers[host] == nil {
+                        writers[host] = try opened(scratches[host], segmentBytesMax: 200 + 300 * random.below(3))
+                    }
+                    guard let writer = writers[host] else { continue }
+                    for _ in 0..<random.below(4) {
+                        (number, time) = (number + 1, time + 1)
+                        try append(event(number, padding: random.below(200)), to: writer, time, random.below(5) == 0)
+                    }
+                    if random.below(3) == 0 { try writer.flush() }
+                } catch { writers[host] = nil }
+            }
+        }
+        home.state.withLock { $0.fault = nil }
+        writers = [nil, nil]
+        for scratch in scratches {
+            try writer(scratch).close()
+            #expect(try EventLogReader.all(scratch.log) == home.batches())
+        }
+        let events = try home.batches().flatMap(\.events)
+        #expect(Set(events).count == events.count)
+    }
+
+    /// A new host that takes over: what is in its files then is exactly what the home has stored.
+    private func opened(_ scratch: Scratch, segmentBytesMax: Int) throws(EventLogError) -> EventLogWriter {
+        var options = scratch.options(segmentBytesMax: segmentBytesMax)
+        options.home = home
+        let writer = try EventLogWriter(options)
+        do {
+            #expect(try EventLogReader.all(scratch.log) == home.batches())
+        } catch { Issue.record(error) }
+        return writer
+    }
+
+    private func append(
+        _ event: String, to writer: EventLogWriter, _ time: Int64, _ isEmpty: Bool
+    ) throws(EventLogError) {
+        let lines = isEmpty ? [] : Array("\(event)\n".utf8)
+        try lines.withUnsafeBufferPointer { lines throws(EventLogError) in
+            _ = try writer.append(
+                UnsafeRawBufferPointer(lines), count: isEmpty ? 0 : 1, cursor: Cursor(["changes": UInt64(time)]),
+                now: Instant(microseconds: max(time, writer.lastNow.microseconds)))
+        }
+    }
+}
