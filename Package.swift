@@ -61,6 +61,7 @@ var libraries: [Target] {
         .target(name: "Time"),
         .target(name: "Events", dependencies: ["JSON", "Time"]),
         .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
+        .target(name: "JetStreamHome", dependencies: ["JSON", "NATS", "JetStream", "Time", "EventLog"]),
         .target(name: "CloudKitModel", dependencies: ["JSON", "Events"]),
         .target(name: "Predicates", dependencies: ["JSON", "Time", "CloudKitModel"]),
         .target(name: "Access", dependencies: ["JSON", "Time", "Events", "Signing", "EventLog", "CloudKitModel"]),

@@ -92,6 +92,8 @@ extension JetStreamError: CustomStringConvertible {
         case .invalidName: "use 1 to \(StreamName.bytesMax) characters of A-Z a-z 0-9 _ -"
         case .refused(_, _, let refusal): JetStreamError.hint(refusal)
         case .withoutLeader: "check that a majority of its servers run"
+        case .unanswered(_, _, .noResponders):
+            "check that a majority of the servers run, and enable JetStream in the servers' configuration"
         case .elsewhere, .misplaced: "check that only one stream has this subject"
         default: nil
         }

@@ -124,7 +124,7 @@ package final class NATSServers: Sendable {
         return """
             server_name: n\(index + 1)
             listen: "127.0.0.1:\(ports[index].0)"
-            max_payload: 8MB
+            \(configuration.withLock { $0.contains("max_payload") } ? "" : "max_payload: 8MB")
             \(hasJetStream ? store : "")
             \(count > 1 ? cluster : "")
             \(configuration.withLock { $0 })

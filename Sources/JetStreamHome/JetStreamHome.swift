@@ -1,0 +1,92 @@
+import EventLog
+import Glibc
+import JetStream
+import NATS
+import Synchronization
+import Time
+
+/// Keeps the logs of a pipeline in streams on NATS servers, one stream for each log.
+///
+/// All logs of a process share one connection.
+package final class JetStreamHome: LogHome {
+    package struct Settings: Sendable {
+        /// The name of the pipeline, which is a part of the streams' names.
+        package var pipeline: String
+        package var servers: NATSSettings
+        /// On how many servers each message is stored: 1, 3 or 5.
+        package var replicas: Int
+        /// The name of this host.
+        package var host: String
+        /// How long the opening of a log waits for the servers.
+        package var openTimeout = Duration.seconds(20)
+        package var writer = StreamWriter.Settings()
+
+        package init(pipeline: String, servers: NATSSettings, replicas: Int, host: String = .hostName) {
+            (self.pipeline, self.servers, self.replicas, self.host) = (pipeline, servers, replicas, host)
+        }
+    }
+
+    let settings: Settings
+    /// Tells the operator that a log cannot be stored at the moment, or that it can be stored again.
+    private let say: @Sendable (String) -> Void
+    private let connection = Mutex<NATSConnection?>(nil)
+
+    package init(_ settings: Settings, say: @escaping @Sendable (String) -> Void) {
+        (self.settings, self.say) = (settings, say)
+    }
+
+    package func open(_ log: String, identity: LogIdentity) throws(EventLogError) -> any HomeLog {
+        try HomeProblem.catching(log) {
+            let name = try HomeName(pipeline: settings.pipeline, log: log)
+            let jetStream = JetStream(try connect(), answerTimeout: settings.writer.answerTimeout)
+            let wanted = settings.stream(name, HomeIdentity(log: log, identity: identity))
+            let info = try HomeProblem.waiting(settings.openTimeout) { () throws(JetStreamError) in
+                try jetStream.infoOrNew(wanted)
+            }
+            let identity = try HomeProblem.identity(in: info, wanted, log)
+            try HomeProblem.check(jetStream.connection)
+            return JetStreamLog(jetStream, name, log: log, identity: identity, settings, say: say)
+        }
+    }
+
+    private func connect() throws -> NATSConnection {
+        try connection.withLock { connection in
+            if let connection { return connection }
+            let new = try NATSConnection(settings.servers)
+            connection = new
+            return new
+        }
+    }
+}
+
+extension JetStreamHome.Settings {
+    fileprivate func stream(_ name: HomeName, _ identity: HomeIdentity) -> StreamSettings {
+        var stream = StreamSettings(name.stream, subjects: name.subjects)
+        (stream.note, stream.replicas) = (identity.text, replicas)
+        return stream
+    }
+}
+
+extension JetStream {
+    /// The stream of a log; makes it if there is none.
+    fileprivate func infoOrNew(_ settings: StreamSettings) throws(JetStreamError) -> StreamInfo {
+        do throws(JetStreamError) { return try info(settings.name) } catch  where error.isStreamNotFound {}
+        do throws(JetStreamError) { return try create(settings) } catch {
+            // Another host has made it at the same moment, with another identity.
+            guard case .refused(_, _, let refusal) = error, refusal.code == JetStreamRefusal.Code.nameInUse else {
+                throw error
+            }
+            return try info(settings.name)
+        }
+    }
+}
+
+extension String {
+    /// The name of this machine, without characters that a header cannot have.
+    package static var hostName: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unknown" }
+        let name = bytes.prefix { $0 != 0 }.map { 0x21...0x7E ~= $0 ? UInt8($0) : UInt8(ascii: "?") }
+        return name.isEmpty ? "unknown" : String(decoding: name, as: UTF8.self)
+    }
+}

@@ -1,0 +1,128 @@
+import EventLog
+import JetStream
+import NATS
+import Synchronization
+import Time
+
+/// A log in its stream.
+final class JetStreamLog: HomeLog {
+    let identity: LogIdentity
+    private let log: String
+    private let name: HomeName
+    private let jetStream: JetStream
+    private let settings: JetStreamHome.Settings
+    private let say: @Sendable (String) -> Void
+    /// Nil before the log was taken over.
+    private let writer = Mutex<StreamWriter?>(nil)
+    private let interruption = Mutex<StreamWriter.Interruption?>(nil)
+
+    private static let fileHeader = "Belfry-File"
+    /// How long one read may wait for the messages that the stream has.
+    private static let readLimit = Duration.seconds(5)
+
+    init(
+        _ jetStream: JetStream, _ name: HomeName, log: String, identity: LogIdentity,
+        _ settings: JetStreamHome.Settings, say: @escaping @Sendable (String) -> Void
+    ) {
+        (self.jetStream, self.name, self.log, self.identity) = (jetStream, name, log, identity)
+        (self.settings, self.say) = (settings, say)
+    }
+
+    // MARK: Reading
+
+    func read(
+        after position: UInt64, _ take: (HomeMessage) throws(EventLogError) -> Void
+    ) throws(EventLogError) -> UInt64 {
+        try HomeProblem.catching(log) {
+            let info = try HomeProblem.waiting(settings.openTimeout) { () throws(JetStreamError) in
+                try jetStream.info(name.stream)
+            }
+            guard info.last >= position else {
+                throw JetStreamError.shortened(stream: name.stream.text, acknowledged: position, last: info.last)
+            }
+            let start = position == 0 ? info.first : position + 1
+            let reader = StreamReader(jetStream, name.stream, from: max(start, 1))
+            while reader.next <= info.last {
+                let messages = try HomeProblem.waiting(settings.openTimeout) { () throws(JetStreamError) in
+                    try reader.read(atMost: Self.readLimit)
+                }
+                for message in messages where message.sequence <= info.last { try take(content(of: message)) }
+            }
+            return info.last
+        }
+    }
+
+    private func content(of message: StoredMessage) throws -> HomeMessage {
+        guard message.header(WriterName.header).flatMap({ WriterName($0) }) != nil else {
+            throw HomeProblem("message \(message.sequence) of stream \(name.stream) was not written by Belfry")
+        }
+        switch message.subject {
+        case name.batches: return HomeMessage(message.sequence, .batches(message.body))
+        case name.owner: return HomeMessage(message.sequence, .owner)
+        case name.file:
+            let text = String(decoding: message.body, as: UTF8.self)
+            return HomeMessage(message.sequence, .file(name: message.header(Self.fileHeader) ?? "", text: text))
+        default:
+            throw HomeProblem(
+                "message \(message.sequence) of stream \(name.stream) has the unknown subject \(message.subject)")
+        }
+    }
+
+    // MARK: Writing
+
+    func takeOver(after end: UInt64) throws(EventLogError) -> UInt64? {
+        try HomeProblem.catching(log) {
+            try writer.withLock { current in
+                let (log, say) = (log, say)
+                let writer = StreamWriter(
+                    jetStream.connection, name.stream, name: WriterName(host: settings.host), last: end,
+                    settings: settings.writer, onDelay: { say(Self.text(of: $0, log)) })
+                interruption.withLock { $0 = writer.interruption }
+                do {
+                    let position = try writer.publish(NATSMessage(name.owner))
+                    current = writer
+                    return position
+                } catch JetStreamError.replaced { return nil }
+            }
+        }
+    }
+
+    func append(_ content: HomeMessage.Content) throws(EventLogError) -> UInt64 {
+        try HomeProblem.catching(log) {
+            try writer.withLock { writer in
+                guard let writer else { throw HomeProblem("the log was not taken over") }
+                do { return try writer.publish(message(content)) } catch let error as JetStreamError {
+                    guard case .replaced = error else { throw error }
+                    throw EventLogError.replaced(log: log, reason: "\(error)")
+                }
+            }
+        }
+    }
+
+    private func message(_ content: HomeMessage.Content) -> NATSMessage {
+        switch content {
+        case .batches(let bytes): NATSMessage(name.batches, body: bytes)
+        case .owner: NATSMessage(name.owner)
+        case .file(let file, let text):
+            NATSMessage(name.file, headers: [NATSHeader(Self.fileHeader, file)], body: Array(text.utf8))
+        }
+    }
+
+    func interrupt() { interruption.withLock { $0 }?.interrupt() }
+
+    private static func text(of delay: WriterDelay?, _ log: String) -> String {
+        "\(log): " + (delay.map { "\($0.text); no further events are taken until then" } ?? "stored again")
+    }
+}
+
+extension WriterDelay {
+    fileprivate var text: String {
+        switch self {
+        case .diskFull: "the NATS servers have no room for the log: waiting for room"
+        case .noQuorum: "no majority of the stream's NATS servers is there: waiting for it"
+        case .noConnection: "there is no connection to a NATS server: connecting again"
+        case .noAnswer: "the NATS servers do not answer: asking again"
+        case .contradiction: "the NATS servers contradict each other: asking again"
+        }
+    }
+}

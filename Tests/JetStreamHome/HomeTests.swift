@@ -1,0 +1,195 @@
+import EventLog
+import Foundation
+import JetStream
+import NATS
+import TestSupport
+import Testing
+import Time
+
+@testable import JetStreamHome
+
+@Suite(.serialized, .enabled(if: NATSServers.areTested, NATSServers.missing), .timeLimit(.minutes(3)))
+struct JetStreamHomeTests {
+    @Test func `a host with an empty folder continues a log exactly where its last owner stopped`() throws {
+        let test = try TestHome()
+        let first = try test.writer("a")
+        for number in 1...300 {
+            try first.append(number)
+            if number % 25 == 0 { try first.flush() }
+        }
+        try first.flush()
+        #expect(first.durableSequence == 300)
+        let second = try test.writer("b")
+        #expect(second.lastSequence == 300 && second.identity == first.identity && second.cursor == first.cursor)
+        #expect(try test.segments("a") == test.segments("b") && test.segments("a").count > 1)
+        try second.append(301)
+        try second.flush()
+
+        try first.append(999)
+        let replaced = #expect(throws: EventLogError.self) { try first.flush() }
+        guard case .replaced(log: "changes", let reason) = replaced else {
+            Issue.record("the first host was not replaced: \(String(describing: replaced))")
+            return
+        }
+        #expect(reason.contains("writer b "))
+        #expect(first.durableSequence == 300)
+        #expect(try test.events("b").count == 301)
+    }
+
+    @Test func `batches and groups larger than one megabyte are stored whole`() throws {
+        let test = try TestHome()
+        let first = try test.writer("a")
+        let large = String(repeating: "x", count: 1_900_000)
+        for number in 1...3 { try first.append(number, padding: large) }
+        for number in 4...40 { try first.append(number, padding: String(large.prefix(100_000))) }
+        try first.flush()
+        let second = try test.writer("b")
+        #expect(second.lastSequence == 40)
+        #expect(try test.segments("a") == test.segments("b"))
+        let tooLarge = [String](repeating: #"{"p":"\#(large)"}"#, count: 4).map { $0 + "\n" }.joined()
+        #expect(
+            throws: EventLogError.tooLarge("a batch", bytes: tooLarge.utf8.count, bytesMax: HomeMessage.batchBytesMax)
+        ) {
+            try second.append(lines: tooLarge, count: 4)
+        }
+        try second.append(41)
+        try second.flush()
+    }
+
+    @Test func `a log waits while no server is there, and continues by itself`() throws {
+        let test = try TestHome()
+        let delays = Delays()
+        let writer = try EventLogWriter(try test.options("a", home: try test.home("a", say: { delays.add($0) })))
+        try writer.append(1)
+        try writer.flush()
+        test.servers.end(0, with: SIGKILL)
+        try writer.append(2)
+        usleep(500_000)
+        #expect(writer.durableSequence == 1)
+        try test.servers.start(0)
+        try writer.flush()
+        #expect(writer.durableSequence == 2)
+        #expect(delays.all.first?.hasPrefix("changes: there is no connection to a NATS server") == true)
+        #expect(delays.all.last == "changes: stored again")
+    }
+
+    @Test func `a stop does not wait for servers that are gone`() throws {
+        let test = try TestHome()
+        let options = try test.options("a")
+        let writer = try EventLogWriter(options)
+        try writer.append(1)
+        try writer.flush()
+        test.servers.end(0, with: SIGKILL)
+        try writer.append(2)
+        writer.interruptingHome()
+        #expect(throws: EventLogError.self) { try writer.close() }
+        try test.servers.start(0)
+        try test.servers.waitUntilUp(0)
+        let again = try test.writer("a")
+        #expect(again.lastSequence == 1 && again.recovery?.reason == "the home of the log had not stored these events")
+    }
+
+    // MARK: Damage below
+
+    @Test func `a stream that was cut short is refused, with the sequences`() throws {
+        let test = try TestHome()
+        let writer = try test.writer("a")
+        for number in 1...3 {
+            try writer.append(number)
+            try writer.flush()
+        }
+        try writer.close()
+        let jetStream = try test.jetStream()
+        let name = try HomeName(pipeline: "notes", log: "changes")
+        let messages = try (1...3).map { try #require(try jetStream.message($0, of: name.stream)) }
+        let settings = try jetStream.info(name.stream).settings
+        try jetStream.delete(name.stream)
+        try jetStream.create(settings)
+        for message in messages {
+            let copy = NATSMessage(
+                message.subject, headers: message.headers.filter { $0.name == "Belfry-Writer" }, body: message.body)
+            _ = try jetStream.connection.request(copy, atMost: .seconds(5))
+        }
+        #expect(
+            throws: EventLogError.home(
+                log: "changes",
+                reason:
+                    "JetStream: stream belfry__notes__changes ends with message 3, although its servers acknowledged 4: "
+                    + "messages from 4 on are lost")
+        ) { try test.writer("a") }
+        #expect(try test.events("a").count == 3)
+    }
+
+    @Test func `a message that Belfry did not write is refused`() throws {
+        let test = try TestHome()
+        try test.writer("a").close()
+        let jetStream = try test.jetStream()
+        _ = try jetStream.connection.request(
+            NATSMessage("belfry.notes.changes.batches", body: Array("hello".utf8)), atMost: .seconds(5))
+        #expect(
+            throws: EventLogError.home(
+                log: "changes", reason: "message 2 of stream belfry__notes__changes was not written by Belfry")
+        ) { try test.writer("b") }
+    }
+
+    // MARK: Set-up
+
+    @Test(arguments: [("64KB", "max_payload: 8MB"), ("1MB", "max_payload: 8MB")])
+    func `a server with a small max_payload is refused, with the line to write`(limit: String, advice: String) throws {
+        let test = try TestHome(configuration: "max_payload: \(limit)")
+        let error = #expect(throws: EventLogError.self) { try test.writer("a") }
+        #expect("\(String(describing: error))".contains(advice))
+    }
+
+    @Test func `too few servers, a stream of another pipeline and other replicas are refused`() throws {
+        let test = try TestHome()
+        let few = #expect(throws: EventLogError.self) {
+            try EventLogWriter(test.options("a", home: try test.home("a", replicas: 3, openTimeout: .seconds(1))))
+        }
+        #expect("\(try #require(few))".contains("connect to a cluster, or ask for one replica"))
+        let jetStream = try test.jetStream()
+        let name = try HomeName(pipeline: "notes", log: "changes")
+        try jetStream.create(StreamSettings(name.stream, subjects: ["somebody.else"]))
+        let other = #expect(throws: EventLogError.self) { try test.writer("a") }
+        #expect("\(try #require(other))".contains("is not a stream of log 'changes'"))
+        try jetStream.delete(name.stream)
+        try test.writer("a").close()
+        let replicas = #expect(throws: EventLogError.self) {
+            try EventLogWriter(test.options("b", home: try test.home("b", replicas: 3)))
+        }
+        #expect("\(try #require(replicas))".contains("'replicas: 1'"))
+        let foreign = #expect(throws: EventLogError.self) {
+            var options = try test.options("c")
+            options.home = nil
+            try EventLogWriter(options).close()
+            _ = try test.writer("c")
+        }
+        #expect("\(try #require(foreign))".contains("another pipeline"))
+    }
+
+    @Test func `servers without JetStream and servers that are not there are refused`() throws {
+        let test = try TestHome(hasJetStream: false)
+        let without = #expect(throws: EventLogError.self) {
+            try EventLogWriter(test.options("a", home: try test.home("a", openTimeout: .seconds(1))))
+        }
+        #expect("\(try #require(without))".contains("enable JetStream in the servers' configuration"))
+        test.servers.end(0, with: SIGKILL)
+        let gone = #expect(throws: EventLogError.self) { try test.writer("a") }
+        #expect("\(try #require(gone))".contains("127.0.0.1"))
+    }
+
+    @Test func `different names of pipelines and logs never share a stream or a subject`() throws {
+        let names = ["a", "b", "a.b", "a_b", "a__b", "a-b", "a_db", "a_ub", "ä", "a b"]
+        var streams: [String: String] = [:]
+        for pipeline in names {
+            for log in names {
+                let name = try HomeName(pipeline: pipeline, log: log)
+                for text in [name.stream.text] + name.subjects {
+                    #expect(
+                        streams.updateValue("\(pipeline) \(log)", forKey: text) == nil, "\(pipeline) \(log): \(text)")
+                }
+                #expect(name.subjects.allSatisfy { $0.split(separator: ".").count == 4 })
+            }
+        }
+    }
+}
