@@ -61,7 +61,6 @@ var libraries: [Target] {
         .target(name: "Time"),
         .target(name: "Events", dependencies: ["JSON", "Time"]),
         .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
-        .target(name: "JetStreamHome", dependencies: ["JSON", "NATS", "JetStream", "Time", "EventLog"]),
         .target(name: "CloudKitModel", dependencies: ["JSON", "Events"]),
         .target(name: "Predicates", dependencies: ["JSON", "Time", "CloudKitModel"]),
         .target(name: "Access", dependencies: ["JSON", "Time", "Events", "Signing", "EventLog", "CloudKitModel"]),
@@ -76,6 +75,8 @@ var libraries: [Target] {
         .target(
             name: "PipelineKit",
             dependencies: ["JSON", "Time", "Events", "EventLog", .product(name: "Yams", package: "Yams")]),
+        .target(
+            name: "JetStreamHome", dependencies: ["JSON", "NATS", "JetStream", "Time", "EventLog", "PipelineKit"]),
         .target(name: "HTTPServer", dependencies: ["Time", "PipelineKit"] + hummingbird),
         .target(
             name: "PipelineRuntime",
@@ -104,6 +105,7 @@ var libraries: [Target] {
             name: "StageTool",
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ",
+                "JetStreamHome",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),

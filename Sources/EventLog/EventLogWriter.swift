@@ -40,6 +40,11 @@ import Time
         package var offset: UInt64
         package var bytesCut: UInt64
         package var reason: String
+
+        /// What was cut off, for the operator.
+        package var text: String {
+            "cut off \(bytesCut) bytes of \(file) from byte \(offset) on: \(reason)"
+        }
     }
 
     /// Opens a log, or makes it with its folders, and cuts off a torn last batch.

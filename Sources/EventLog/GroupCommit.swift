@@ -85,6 +85,15 @@ final class GroupCommit: Sendable {
 
     private func isDirty(_ state: State) -> Bool { state.failure == nil && written.batches != state.durable.batches }
 
+    /// How many bytes of the last segment the log's home has not stored yet; 0 without a home. All of an earlier segment
+    /// is stored.
+    var waitingBytes: UInt64 {
+        guard hasHome else { return 0 }
+        let durable = state.withLock { $0.durable.bytes }
+        let written = writtenBytes.load(ordering: .acquiring)
+        return written > durable ? written - durable : 0
+    }
+
     func onDurable(_ body: @escaping @Sendable (UInt64) -> Void) {
         state.withLock { $0.onDurable = body }
     }
@@ -119,7 +128,10 @@ final class GroupCommit: Sendable {
             defer { state.file = file }
             return state.file
         }
+        guard hasHome else { return }
         copy.withLock { $0?.move(to: file) }
+        writtenBytes.store(0, ordering: .releasing)
+        state.withLock { $0.durable.bytes = 0 }
         if policy == .never { queue.schedule(after: .zero) { self.synchronize(old) } }
     }
 

@@ -16,7 +16,9 @@ package struct UpstreamNote: Hashable, Sendable {
     /// The file's contents.
     package var text: String { #"{"log":"\#(log)","identity":"\#(identity)"}"# + "\n" }
 
-    package static func path(in directory: String) -> String { directory + "/upstream.json" }
+    package static let fileName = "upstream.json"
+
+    package static func path(in directory: String) -> String { "\(directory)/\(fileName)" }
 
     /// Nil if the file is missing: the log is a source's log, which has no upstream log, or its stage has not connected
     /// to the upstream stage yet.

@@ -52,7 +52,8 @@ extension NATSError {
 extension NATSError: CustomStringConvertible {
     package var description: String { "NATS: " + (hint.map { "\(problem); \($0)" } ?? problem) }
 
-    private var problem: String {
+    /// The description without `NATS:` and without advice.
+    package var problem: String {
         switch self {
         case .invalidServer(let text, let reason): "'\(text)' is not the address of a server: \(reason)"
         case .withoutServers: "no server is named"

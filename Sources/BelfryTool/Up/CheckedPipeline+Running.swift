@@ -12,6 +12,9 @@ extension CheckedPipeline {
         if file.dataMode != running.dataMode {
             errors.append(restart("data.mode", "the running pipeline uses another mode"))
         }
+        if file.log.home != running.log.home {
+            errors.append(restart("log.home", "the running pipeline keeps its logs elsewhere"))
+        }
         if (file.api == nil) != (running.api == nil) {
             errors.append(restart("api", "the running pipeline has \(running.api == nil ? "no" : "a") gateway"))
         }

@@ -11,8 +11,9 @@ struct InProcessUp {
     private let gateway: Gateway?
 
     init(_ checked: CheckedPipeline) throws {
-        let surroundings = HostSurroundings(
+        var surroundings = HostSurroundings(
             registry: .builtIns, context: try HostContext(), console: { try StandardOutput.write(line: $0) })
+        surroundings.openHome = HostSurroundings.openJetStreamHome
         process = try PipelineProcess(checked.file, in: surroundings)
         gateway =
             checked.file.api == nil

@@ -53,9 +53,33 @@ extension EventLogWriter {
     /// Keeps the content of a file beside the log in the log's home, too. Call this after the file was written. Does
     /// nothing without a home.
     package func keepInHome(_ name: String, _ text: String) throws(EventLogError) {
-        guard home != nil else { return }
-        try commit.copyToHome(file: name, text)
+        try keepingInHome(name, text)
     }
+
+    /// A function that does the same as ``keepInHome(_:_:)`` and can be called on any thread.
+    package var keepingInHome: @Sendable (_ name: String, _ text: String) throws(EventLogError) -> Void {
+        guard home != nil else { return { _, _ in } }
+        return { [commit] name, text throws(EventLogError) in try commit.copyToHome(file: name, text) }
+    }
+
+    /// Whether so many batches wait for the log's home that the next append should wait, too. The callback of
+    /// ``onDurable(_:)`` is called before this becomes false. Always false without a home.
+    ///
+    /// - Parameter bytes: The size of the events of the next batch. A new segment begins only when the home has stored
+    ///   all of the old one.
+    package func isHomeBehind(before bytes: Int) -> Bool {
+        guard home != nil else { return false }
+        let waiting = commit.waitingBytes
+        return waiting > HomeMessage.waitingBytesMax || waiting > 0 && mayBeginSegment(for: bytes)
+    }
+
+    private func mayBeginSegment(for bytes: Int) -> Bool {
+        logEnd.isFull(for: bytes + EventLogWriter.headBytesMax, bytesMax: options.segmentBytesMax)
+    }
+
+    /// More than the header and the cursor of a batch usually have. A batch with a larger head may have to wait for the
+    /// home within ``append(_:count:cursor:now:)``.
+    private static let headBytesMax = 16 << 10
 
     /// Ends every wait for the log's home: appended events that the home has not stored yet never become durable, and
     /// ``check()`` throws. Any thread may call it. Does nothing without a home.

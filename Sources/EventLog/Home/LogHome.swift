@@ -68,9 +68,11 @@ package struct HomeMessage: Hashable, Sendable {
     package static let fullBytes = 1_000_000
     /// The largest batch of a log that has a home. It must fit into one message.
     package static let batchBytesMax = 6 << 20
+    /// While more bytes wait for the home, a stage takes no input.
+    static let waitingBytesMax: UInt64 = 32 << 20
     /// The largest message.
     package static let bytesMax = batchBytesMax + EventLogLimits.cursorBytesMax + BatchFormat.headerBytes
 
     /// The files beside a log that its home keeps, too.
-    static let files = [SettingsFile.name, LogDirectory.split(UpstreamNote.path(in: "")).name]
+    static let files = [SettingsFile.name, UpstreamNote.fileName]
 }

@@ -10,6 +10,11 @@ package struct LogSettings: PluginSettings, Equatable {
     package let snapshotBytes: Int?
     /// When old segments of the logs are removed; by default never.
     package let retention: RetentionSettings
+    /// Where the logs are kept besides the local files; nil for local files alone.
+    package let home: HomeSettings?
+
+    /// The name of the home that ``HomeSettings`` describes.
+    package static let jetStreamName = "jetstream"
 
     /// The settings of a file without `log`. With them no acknowledged event is lost.
     package static let standard = LogSettings(sync: .always)
@@ -19,12 +24,13 @@ package struct LogSettings: PluginSettings, Equatable {
 
     package init(
         sync: SyncPolicy, segmentBytes: Int = 128 << 20, snapshotBytes: Int? = 64 << 20,
-        retention: RetentionSettings = RetentionSettings()
+        retention: RetentionSettings = RetentionSettings(), home: HomeSettings? = nil
     ) {
         self.sync = sync
         self.segmentBytes = segmentBytes
         self.snapshotBytes = snapshotBytes
         self.retention = retention
+        self.home = home
     }
 
     package init(from settings: inout SettingsReader) throws(SettingsError) {
@@ -35,6 +41,8 @@ package struct LogSettings: PluginSettings, Equatable {
             "segmentBytes", default: Self.standard.segmentBytes, in: Self.segmentBytesRange)
         snapshotBytes = try settings.bytes("snapshotBytes", default: 64 << 20, in: Self.snapshotBytesRange)
         retention = try settings.mapping("retention", as: RetentionSettings.self) ?? RetentionSettings()
+        let place = try settings.choice("home", of: ["files", Self.jetStreamName], default: "files")
+        home = try HomeSettings.read(place == Self.jetStreamName, from: &settings)
     }
 
     private static func policy(_ node: SettingsNode) throws(Complaint) -> SyncPolicy {

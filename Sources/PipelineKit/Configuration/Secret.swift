@@ -40,6 +40,16 @@ public struct Secret: Sendable {
         return path
     }
 
+    /// The file with the secret, also if it is a systemd credential; nil for other sources.
+    package var path: String? {
+        switch source {
+        case .file(let path): path
+        case .credential(let name):
+            ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"].map { FilePathText.join($0, name) }
+        default: nil
+        }
+    }
+
     /// The secret's text, if the pipeline file itself contains it; otherwise nil.
     public var textInClear: String? {
         guard case .text(let text) = source else { return nil }

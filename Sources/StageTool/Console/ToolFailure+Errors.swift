@@ -56,10 +56,11 @@ extension ToolFailure {
 
     package static func status(of error: EventLogError) -> ToolStatus {
         switch error {
-        case .alreadyOpen, .replaced, .home: .unavailable
+        case .alreadyOpen, .home: .unavailable
         case .damaged, .endLost, .withoutManifest, .wrongSettings, .gone: .badData
         case .notALog: .noInput
-        case .invalidName, .unsupportedFormat: .configuration
+        // Status 78: `belfry up` must not start the stage again, or two hosts would replace each other for ever.
+        case .invalidName, .unsupportedFormat, .replaced: .configuration
         case .full, .failed, .syncFailed, .tooLarge: .inputOutput
         }
     }

@@ -1,5 +1,6 @@
 import Glibc
 import JSON
+import JetStreamHome
 import PipelineKit
 import PipelineRuntime
 
@@ -19,6 +20,7 @@ package struct CheckedPipeline {
     package init(_ text: PipelineText, checkingAllStagesWith registry: Registry) throws {
         path = text.path
         file = try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction)
+        try checkHome()
     }
 
     /// Checks only the stages whose kinds are in the registry: the kinds that this program can run.
@@ -28,6 +30,12 @@ package struct CheckedPipeline {
         file = try PipelineFile.parse(text, registry: registry) { stage throws(PipelineFileError) in
             if registry.stages[stage.kind] != nil { try check(stage) }
         }
+        try checkHome()
+    }
+
+    private func checkHome() throws {
+        guard let home = file.log.home else { return }
+        do { try JetStreamHome.check(home) } catch let error as SettingsError { throw PipelineFileError([error]) }
     }
 
     /// - Throws: ``ToolFailure`` if there is no stage of this name. The message lists the stages.

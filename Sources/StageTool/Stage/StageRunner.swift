@@ -33,6 +33,7 @@ package struct StageRunner {
         context = try HostContext()
         var surroundings = HostSurroundings(
             registry: registry, context: context, console: { try StandardOutput.write(line: $0) })
+        surroundings.openHome = HostSurroundings.openJetStreamHome
         surroundings.previousEnd = getenv("BELFRY_ENDED").map { String(cString: $0) }
         self.surroundings = surroundings
         let first = try read(try StageRunner.file(pipeline))

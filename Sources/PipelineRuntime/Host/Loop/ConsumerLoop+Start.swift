@@ -6,7 +6,7 @@ import Time
 /// rebuild from the logs.
 extension ConsumerLoop {
     func begin(_ log: String, _ identity: LogIdentity, _ last: UInt64) throws {
-        try UpstreamRecord(plan).checkOrRecord(log, identity, endpoint: inlet.endpoint)
+        try UpstreamRecord(plan).checkOrRecord(log, identity, endpoint: inlet.endpoint, beside: outlet.log)
         guard clock == nil, rebuild == nil else { return }
         upstreamName = log
         let taken = start?.moment.position ?? 0

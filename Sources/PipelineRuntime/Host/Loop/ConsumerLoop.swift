@@ -69,11 +69,11 @@ final class ConsumerLoop<S: Stage>: HostWork {
         return min(inlet.pollTimeout, max(.zero, deadline - logNow))
     }
 
-    var isIdle: Bool { transports.isResting && (state.step == nil || outlet.isDiskFull) }
+    var isIdle: Bool { transports.isResting && (state.step == nil || outlet.isFull) }
 
     var conditions: HostState.Conditions {
         .init(
-            isLogFull: outlet.isDiskFull, haveTransportsRoom: haveTransportsRoom, hasAnswers: transports.hasAnswers,
+            isLogFull: outlet.isFull, haveTransportsRoom: haveTransportsRoom, hasAnswers: transports.hasAnswers,
             isStopping: control.isStopAsked)
     }
 
@@ -193,7 +193,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     /// Whether the outputs fill a batch. They can do so in the middle of the input, because one push may go to a
     /// thousand devices.
     private var isFull: Bool {
-        max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull
+        max(out.lines.count, out.deliveryBytes) >= outlet.batchBytesFull
             || out.deliveries.count >= Self.batchPushesFull
     }
 

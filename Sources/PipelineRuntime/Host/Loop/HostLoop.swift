@@ -1,3 +1,5 @@
+import Dispatch
+import EventLog
 import PipelineKit
 import Time
 import ZeroMQ
@@ -86,7 +88,7 @@ struct HostLoop {
 
     func run(_ work: some HostWork) throws {
         let poller = HostPoller(wake: control.wake, server: work.outlet.server.socket, inputs: work.sockets)
-        work.outlet.log.onDurable { [control] _ in control.wake.signal() }
+        work.outlet.onDurable { [control] in control.wake.signal() }
         work.outlet.retention.onReady { [control] in control.wake.signal() }
         work.outlet.server.health = { [plan, control] forgetsPauses in
             let outlet = work.outlet
@@ -107,6 +109,7 @@ struct HostLoop {
         var stopBy: ContinuousClock.Instant?
         while true {
             if control.isStopAsked {
+                if stopBy == nil { endWaitsForHome(of: work.outlet) }
                 let deadline = stopBy ?? .now + HostLoop.grace
                 if work.isIdle || .now >= deadline { return }
                 stopBy = deadline
@@ -115,6 +118,13 @@ struct HostLoop {
             control.wake.clear()
             isBusy = try runTurn(work, hasRequests: poller.hasRequests, hasInput: poller.hasInput)
         }
+    }
+
+    /// A stopping host does not wait longer than ``grace`` for the home of its logs.
+    private func endWaitsForHome(of outlet: StageOutlet) {
+        guard plan.home != nil else { return }
+        let interrupting = outlet.interruptingHome
+        DispatchQueue.global().schedule(after: HostLoop.grace) { for interrupt in interrupting { interrupt() } }
     }
 
     /// - Returns: Whether there is more to do at once.

@@ -102,7 +102,7 @@ final class PluginLoop: HostWork {
 
     var conditions: HostState.Conditions {
         .init(
-            isLogFull: outlet.isDiskFull, hasAnswers: hasFrames && state.held == nil, isStopping: control.isStopAsked)
+            isLogFull: outlet.isFull, hasAnswers: hasFrames && state.held == nil, isStopping: control.isStopAsked)
     }
     var isIdle: Bool { unanswered.isEmpty || peer == nil }
 
@@ -162,7 +162,7 @@ final class PluginLoop: HostWork {
     private func handle(_ arrival: LinkClient.Arrival) throws {
         switch arrival {
         case .welcome(let log, let identity, _):
-            try UpstreamRecord(plan).checkOrRecord(log, identity, endpoint: inlet.endpoint)
+            try UpstreamRecord(plan).checkOrRecord(log, identity, endpoint: inlet.endpoint, beside: outlet.log)
             try outlet.deadLetters.recover(upstream: log)
             upstream = (log, identity)
         case .batch(let first, let count, let now, let lines):

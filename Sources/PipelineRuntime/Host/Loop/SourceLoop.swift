@@ -48,7 +48,7 @@ final class SourceLoop<S: Stage>: HostWork {
             log: log.identity, upstream: log.identity, upstreamName: log.name, registry: plan.registry)
         context.past = past
         self.context = context
-        timeline = try SettingsTimeline<S>(plan, settings, isNew: log.lastNow == .epoch)
+        timeline = try SettingsTimeline<S>(plan, settings, log)
         let start = try SnapshotSearch<S>(plan, context, timeline, lastSequence: log.lastSequence)?.newest()
         clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
         producers = ProducerPositions(log.cursor)
@@ -63,7 +63,7 @@ final class SourceLoop<S: Stage>: HostWork {
 
     var sockets: [any MessageSocket] { [door] }
     var isIdle: Bool { true }
-    var conditions: HostState.Conditions { .init(isLogFull: outlet.isDiskFull) }
+    var conditions: HostState.Conditions { .init(isLogFull: outlet.isFull) }
     var timeout: Duration { outlet.isDiskFull ? .milliseconds(200) : .seconds(1) }
     var retentionFloor: RetentionFloor { keeper?.floorOfSource ?? .everything }
 
@@ -260,7 +260,7 @@ final class SourceLoop<S: Stage>: HostWork {
                 position.refused = start.refused.map { $0 + UInt64(out.rejections.count) }
             }
             number += 1
-            if out.lines.count >= StageOutlet.batchBytesFull, try !commitMidFrame(producer, position) { break }
+            if out.lines.count >= outlet.batchBytesFull, try !commitMidFrame(producer, position) { break }
         }
         producers.advance(producer, to: position)
         admission.through = position.through

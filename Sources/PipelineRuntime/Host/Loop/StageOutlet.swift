@@ -28,18 +28,21 @@ final class StageOutlet {
     /// As soon as the outputs reach this size, they are appended, even in the middle of an upstream batch or of a
     /// producer's frame. The outputs of the last input event may make the batch larger than this size, because the
     /// log's own limit for a batch is larger.
-    static let batchBytesFull = 8 << 20
+    let batchBytesFull: Int
 
     /// Opens the log before it binds the socket. Binding an `ipc` endpoint would take the endpoint from another process
     /// that serves this log. The log's lock shows whether there is such a process.
     init(_ plan: HostPlan, _ sockets: some HostConnections) throws {
-        log = try EventLogWriter(plan.logOptions)
+        let home = try plan.openHome()
+        log = try EventLogWriter(plan.logOptions(in: home))
         stage = plan.stage
-        sync = plan.logOptions.sync
+        sync = home == nil ? plan.sync : .always
+        batchBytesFull = home == nil ? 8 << 20 : HomeMessage.batchBytesMax / 3
         server = LinkServer(
             socket: try sockets.bindServer(), log: log, directory: plan.logDirectory,
             monotonicNow: plan.time.monotonicNow)
-        deadLetters = DeadLetters(plan, identity: log.identity)
+        deadLetters = DeadLetters(plan, identity: log.identity, home)
+        if let cut = log.recovery, home != nil { StandardError.write("\(plan.stage): \(cut.text)") }
         monotonicNow = plan.time.monotonicNow
         segmentChecked = monotonicNow()
         room = DiskRoom(stage: plan.stage)
@@ -70,6 +73,12 @@ final class StageOutlet {
     /// Whether the last write to the log, or to a file beside it, failed for lack of room.
     var isDiskFull: Bool { room.shortage != nil }
 
+    /// Whether outputs cannot be appended at the moment, so that the stage takes no input: the disk is full, or too
+    /// much waits for the home of the logs.
+    var isFull: Bool { isDiskFull || isHomeBehind }
+
+    private var isHomeBehind: Bool { log.isHomeBehind(before: 0) || deadLetters.isWaitingForHome }
+
     /// Appends the rejections in the outbox to the dead letters, and its events to the log as one batch. The batch's
     /// cursor says which input the events answer. Under the sync policy `always`, consumers get the batch when it is
     /// durable: see ``revealDurable()``. Under any other policy they get it at once.
@@ -78,7 +87,7 @@ final class StageOutlet {
     ///
     /// - Parameter evenIfEmpty: Whether to append a batch even without events, to record the cursor or a wake.
     func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, evenIfEmpty: Bool = false) throws -> Commit {
-        guard room.mayTry(at: monotonicNow()) else { return .noRoom }
+        guard room.mayTry(at: monotonicNow()), !log.isHomeBehind(before: out.lines.count) else { return .noRoom }
         let first: UInt64
         pauses.lap(.input)
         do throws(EventLogError) {
@@ -89,6 +98,7 @@ final class StageOutlet {
                 tellOperator(&out)
                 return .unneeded
             }
+            if deadLetters.isWaitingForHome { return .noRoom }
             try deadLetters.makeDurable()
             pauses.lap(.deadLetters)
             let segment = log.segmentFirst
@@ -160,6 +170,15 @@ final class StageOutlet {
         }
     }
 
+    /// Functions that end every wait for the home of the logs. They can be called on any thread.
+    var interruptingHome: [@Sendable () -> Void] { [log.interruptingHome] + deadLetters.interruptingHome }
+
+    /// Sets the callback for events that have become durable, in the log and in the dead letters.
+    func onDurable(_ body: @escaping @Sendable () -> Void) {
+        log.onDurable { _ in body() }
+        deadLetters.onDurable = body
+    }
+
     func close() throws {
         retention.finish()
         try log.flush()
@@ -176,16 +195,20 @@ final class StageOutlet {
 final class DeadLetters {
     private let plan: HostPlan
     private let identity: LogIdentity
+    private let home: (any LogHome)?
+    var onDurable: (@Sendable () -> Void)?
     private var writer: EventLogWriter?
     /// The upstream sequence of the last rejected event in the log of dead letters.
     private var lastRejected: UInt64 = 0
     private(set) var count: UInt64 = 0
 
-    init(_ plan: HostPlan, identity: LogIdentity) { (self.plan, self.identity) = (plan, identity) }
+    init(_ plan: HostPlan, identity: LogIdentity, _ home: (any LogHome)?) {
+        (self.plan, self.identity, self.home) = (plan, identity, home)
+    }
 
     /// Opens the log of an earlier run, so that its dead letters are not written twice.
     func recover(upstream: String) throws {
-        guard plan.hasDeadLetters else { return }
+        guard plan.hasDeadLetters || home != nil else { return }
         let writer = try open()
         lastRejected = writer.cursor.positions[upstream] ?? 0
         count = writer.lastSequence
@@ -207,6 +230,14 @@ final class DeadLetters {
 
     var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
 
+    var interruptingHome: [@Sendable () -> Void] { writer.map { [$0.interruptingHome] } ?? [] }
+
+    /// Whether dead letters wait for the home of the logs.
+    var isWaitingForHome: Bool {
+        guard home != nil, let writer else { return false }
+        return writer.durableSequence < writer.lastSequence
+    }
+
     /// Under the sync policy `always`, waits until the dead letters are on the disk. Without this wait, a durable
     /// cursor could pass a dead letter that a power failure then loses.
     func makeDurable() throws(EventLogError) {
@@ -220,7 +251,8 @@ final class DeadLetters {
 
     private func open() throws(EventLogError) -> EventLogWriter {
         if let writer { return writer }
-        let opened = try EventLogWriter(plan.deadLetterOptions(beside: identity))
+        let opened = try EventLogWriter(plan.deadLetterOptions(beside: identity, in: home))
+        if home != nil, let onDurable { opened.onDurable { _ in onDurable() } }
         writer = opened
         return opened
     }

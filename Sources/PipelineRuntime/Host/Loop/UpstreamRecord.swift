@@ -8,7 +8,7 @@ struct UpstreamRecord {
 
     init(_ plan: HostPlan) { directory = plan.logDirectory }
 
-    /// Nil if the log is new or the record is unreadable. In the second case ``checkOrRecord(_:_:endpoint:)`` throws
+    /// Nil if the log is new or the record is unreadable. In the second case ``checkOrRecord(_:_:endpoint:beside:)`` throws
     /// the error.
     func recorded() -> (name: String, LogIdentity)? {
         do throws(EventLogError) {
@@ -20,10 +20,13 @@ struct UpstreamRecord {
     ///
     /// - Throws: ``LinkError/otherUpstream(endpoint:expected:found:)`` if another log is recorded, or the error of a
     ///   file.
-    func checkOrRecord(_ log: String, _ identity: LogIdentity, endpoint: String) throws {
+    func checkOrRecord(
+        _ log: String, _ identity: LogIdentity, endpoint: String, beside own: EventLogWriter
+    ) throws {
         guard let recorded = try UpstreamNote.read(directory: directory) else {
             let note = UpstreamNote(log: log, identity: identity)
-            return try AtomicTextFile.write(note.text, to: UpstreamNote.path(in: directory))
+            try AtomicTextFile.write(note.text, to: UpstreamNote.path(in: directory))
+            return try own.keepInHome(UpstreamNote.fileName, note.text)
         }
         guard recorded.identity == identity else {
             throw LinkError.otherUpstream(endpoint: endpoint, expected: recorded.identity, found: identity)

@@ -53,12 +53,18 @@ package struct SettingsHistory: Sendable {
     /// Records one more entry, unless the last entry has the same kind and settings.
     package mutating func append(_ entry: Entry) throws {
         if let last = entries.last, last.kind == entry.kind, last.settings == entry.settings { return }
-        let all = entries + [entry]
-        let lines = all.map { entry in
+        var next = self
+        next.entries.append(entry)
+        try AtomicTextFile.write(next.text, to: path)
+        self = next
+    }
+
+    /// The content of the file.
+    var text: String {
+        let lines = entries.map { entry in
             SettingsFile.Line(after: entry.after, now: entry.now, text: SettingsHistory.line(entry))
         }
-        try AtomicTextFile.write(SettingsFile(lines: lines, of: log).text, to: path)
-        entries = all
+        return SettingsFile(lines: lines, of: log).text
     }
 
     /// A reader for an entry's settings; nil if the settings are not a JSON object.

@@ -1,3 +1,4 @@
+import EventLog
 import PipelineKit
 import Time
 
@@ -7,17 +8,18 @@ struct SettingsTimeline<S: Stage> {
     let current: S.Settings
     private var history: SettingsHistory
     private let record: String
+    private let keepInHome: @Sendable (String, String) throws(EventLogError) -> Void
 
-    /// - Parameter isNew: Whether the log is empty. If a log has events but no recorded settings, the build that wrote
-    ///   the log is older than all changes of defaults. Then the settings in the pipeline file, with that build's
-    ///   defaults, count as the log's first settings.
-    init(_ plan: HostPlan, _ current: S.Settings, isNew: Bool) throws {
-        self.current = current
+    /// If the log has events but no recorded settings, the build that wrote it is older than all changes of defaults.
+    /// Then the settings in the pipeline file, with that build's defaults, count as the log's first settings.
+    init(_ plan: HostPlan, _ current: S.Settings, _ log: EventLogWriter) throws {
+        (self.current, keepInHome) = (current, log.keepingInHome)
+        let isNew = log.lastNow == .epoch
         record = plan.settingsRecord
         history = try SettingsHistory(logDirectory: plan.logDirectory)
         let first = isNew ? record : plan.firstSettingsRecord
         if isNew || history.entries.isEmpty {
-            try history.append(.init(after: 0, now: .epoch, kind: S.kind, settings: first))
+            try append(.init(after: 0, now: .epoch, kind: S.kind, settings: first))
         }
     }
 
@@ -31,6 +33,12 @@ struct SettingsTimeline<S: Stage> {
     }
 
     mutating func record(after sequence: UInt64, now: Instant) throws {
-        try history.append(.init(after: sequence, now: now, kind: S.kind, settings: record))
+        try append(.init(after: sequence, now: now, kind: S.kind, settings: record))
+    }
+
+    private mutating func append(_ entry: SettingsHistory.Entry) throws {
+        let count = history.entries.count
+        try history.append(entry)
+        if history.entries.count > count { try keepInHome(SettingsFile.name, history.text) }
     }
 }

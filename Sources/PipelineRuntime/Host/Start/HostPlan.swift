@@ -26,6 +26,10 @@ package struct HostPlan: Sendable {
     var identity: LogIdentity?
     var mode: DataMode
     var sync: SyncPolicy
+    /// Where the stage's logs are kept besides the local files; nil for local files alone.
+    var home: HomeSettings?
+    /// The pipeline's name.
+    var pipeline: String
     /// A segment is closed before it grows beyond this size. A larger batch gets a segment of its own.
     var segmentBytesMax: Int
     /// A snapshot is taken after at least this many bytes of input, and at a clean stop; nil for no snapshots.
@@ -68,21 +72,28 @@ package struct HostPlan: Sendable {
 
     var hasDeadLetters: Bool { access(logsDirectory + "/" + deadLettersName + "/log.json", F_OK) == 0 }
 
-    var logOptions: EventLogOptions {
-        options(logName, identity)
+    /// The home of the stage's logs; nil if they are only in local files.
+    func openHome() throws -> (any LogHome)? {
+        guard let home else { return nil }
+        guard let open = surroundings.openHome else {
+            throw home.place.fail("home", "this program cannot use logs in \(LogSettings.jetStreamName)")
+        }
+        return try open(home, pipeline, stage)
     }
+
+    func logOptions(in home: (any LogHome)?) -> EventLogOptions { options(logName, identity, home) }
 
     /// The options of the dead letters' log. Its identity is computed from the identity of the stage's log, so that a
     /// seeded pipeline is reproducible.
-    func deadLetterOptions(beside log: LogIdentity) -> EventLogOptions {
-        options(deadLettersName, LogIdentity(seed: log.description, name: deadLettersName))
+    func deadLetterOptions(beside log: LogIdentity, in home: (any LogHome)?) -> EventLogOptions {
+        options(deadLettersName, LogIdentity(seed: log.description, name: deadLettersName), home)
     }
 
-    private func options(_ name: String, _ identity: LogIdentity?) -> EventLogOptions {
+    private func options(_ name: String, _ identity: LogIdentity?, _ home: (any LogHome)?) -> EventLogOptions {
         var options = EventLogOptions(
             directory: logsDirectory, name: name, identity: identity, segmentBytesMax: segmentBytesMax, sync: sync,
             mode: mode)
-        options.calls = calls
+        (options.calls, options.home) = (calls, home)
         return options
     }
 }
@@ -102,6 +113,7 @@ extension HostPlan {
         identity = file.seed.map { LogIdentity(seed: $0, name: stage.logName) }
         mode = file.dataMode
         sync = file.log.sync
+        (home, pipeline) = (file.log.home, file.name)
         segmentBytesMax = file.log.segmentBytes
         snapshotBytes = file.log.snapshotBytes
         retention = file.log.retention

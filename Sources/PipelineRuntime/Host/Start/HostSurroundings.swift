@@ -5,6 +5,9 @@ import ZeroMQ
 /// Takes all pushes, in order, instead of the transports in the pipeline file.
 package typealias PushSink = @Sendable ([Delivery]) -> Void
 
+/// Opens the home of a pipeline's logs for a stage: its settings, the pipeline's name and the stage's name.
+package typealias HomeOpener = @Sendable (HomeSettings, _ pipeline: String, _ stage: String) throws -> any LogHome
+
 /// The values that a host gets from the program that runs it.
 package struct HostSurroundings: Sendable {
     package var registry: Registry
@@ -14,6 +17,8 @@ package struct HostSurroundings: Sendable {
     package var console: @Sendable (String) throws -> Void
     /// For `belfry run` and tests: takes every push. With a sink, no transport is opened.
     package var sink: PushSink?
+    /// Opens the home of the logs. Nil for a program that uses local files only.
+    package var openHome: HomeOpener?
     package var time = HostTime()
     package var calls = FileCalls()
     /// The outputs of one step are appended in parts of about this many bytes.

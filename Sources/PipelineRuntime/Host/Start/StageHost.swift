@@ -102,7 +102,7 @@ package struct StageHost: Sendable {
             let door = try connections.bindDoor()
             return try SourceLoop<S>(plan, control, settings: settings, outlet: outlet, door: door)
         }
-        let timeline = try SettingsTimeline<S>(plan, settings, isNew: outlet.log.lastNow == .epoch)
+        let timeline = try SettingsTimeline<S>(plan, settings, outlet.log)
         let upstream = UpstreamRecord(plan).recorded()
         let context = upstream.map {
             StageContext(log: outlet.log.identity, upstream: $1, upstreamName: $0, registry: registry)

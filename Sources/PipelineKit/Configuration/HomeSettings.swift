@@ -1,0 +1,105 @@
+/// The NATS servers that keep the logs of a pipeline, and how stages connect to them.
+package struct HomeSettings: Sendable {
+    /// How a stage proves to the servers who it is.
+    package enum Login: Sendable {
+        case none
+        case user(String, password: Secret)
+        case nkey(Secret)
+        /// A `.creds` file.
+        case credentials(Secret)
+    }
+
+    /// Such as `nats://n1.example.com:4222`.
+    package let servers: [String]
+    /// On how many servers each event is stored: 1, 3 or 5.
+    package let replicas: Int
+    package let login: Login
+    /// The paths of PEM files; nil for TLS with the system's certificates where an address or the server requires it.
+    package let tls: TLS?
+    /// For errors that name a place in the file.
+    package let place: SettingsReader
+
+    package struct TLS: PluginSettings, Equatable {
+        package let authorities: String?
+        package let certificate: String?
+        package let key: String?
+
+        package init(from settings: inout SettingsReader) throws(SettingsError) {
+            authorities = try settings.optionalPath("ca")
+            certificate = try settings.optionalPath("certificate")
+            key = try settings.optionalPath("key")
+            if certificate == nil, key != nil { throw settings.fail("certificate", "required beside 'key'") }
+            if key == nil, certificate != nil { throw settings.fail("key", "required beside 'certificate'") }
+        }
+    }
+
+    /// The keys below `log` that need a home.
+    private static let keys = ["servers", "replicas", "user", "password", "nkey", "credentials", "tls"]
+    private static let replicasAllowed = [1, 3, 5]
+
+    /// Reads the keys of a home.
+    ///
+    /// - Returns: Nil if the logs are in local files alone.
+    static func read(
+        _ isJetStream: Bool, from settings: inout SettingsReader
+    ) throws(SettingsError) -> HomeSettings? {
+        let given = keys.first { settings.contains($0) }
+        let home = try HomeSettings(isJetStream, from: &settings)
+        guard let given, !isJetStream else { return isJetStream ? home : nil }
+        throw settings.fail(
+            given, "needs 'home: \(LogSettings.jetStreamName)'", hint: "write that line below 'log:' too")
+    }
+
+    private init(_ isUsed: Bool, from settings: inout SettingsReader) throws(SettingsError) {
+        servers = try settings.strings("servers")
+        replicas = try settings.integer("replicas", default: 3, in: 1...5)
+        login = try HomeSettings.login(from: &settings)
+        tls = try settings.mapping("tls", as: TLS.self)
+        place = settings
+        guard isUsed else { return }
+        if servers.isEmpty {
+            throw settings.fail(
+                "servers", "required", hint: "servers: [nats://n1:4222, nats://n2:4222, nats://n3:4222]")
+        }
+        guard HomeSettings.replicasAllowed.contains(replicas) else {
+            throw settings.fail("replicas", "must be 1, 3 or 5, but this is \(replicas)")
+        }
+    }
+
+    private static func login(from settings: inout SettingsReader) throws(SettingsError) -> Login {
+        let user = try settings.optionalString("user")
+        let password = try settings.optionalSecret("password")
+        let nkey = try settings.optionalSecret("nkey")
+        let credentials = try settings.optionalSecret("credentials")
+        if user == nil, password != nil { throw settings.fail("user", "required beside 'password'") }
+        let ways = [user.map { _ in "user" }, nkey.map { _ in "nkey" }, credentials.map { _ in "credentials" }]
+            .compactMap(\.self)
+        if ways.count > 1 {
+            throw settings.fail(ways[1], "cannot be used together with '\(ways[0])'", hint: "choose one of them")
+        }
+        if let user {
+            guard let password else { throw settings.fail("password", "required beside 'user'") }
+            return .user(user, password: password)
+        }
+        return nkey.map { .nkey($0) } ?? credentials.map { .credentials($0) } ?? .none
+    }
+}
+
+extension HomeSettings: Equatable {
+    /// Whether both would connect to the same servers in the same way. The places in the files do not count.
+    package static func == (left: HomeSettings, right: HomeSettings) -> Bool {
+        (left.servers, left.replicas, left.tls) == (right.servers, right.replicas, right.tls)
+            && left.login.source == right.login.source
+    }
+}
+
+extension HomeSettings.Login {
+    fileprivate var source: [String] {
+        switch self {
+        case .none: []
+        case .user(let name, let password): ["user", name, "\(password)"]
+        case .nkey(let seed): ["nkey", "\(seed)"]
+        case .credentials(let file): ["credentials", "\(file)"]
+        }
+    }
+}

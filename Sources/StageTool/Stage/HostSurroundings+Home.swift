@@ -1,0 +1,9 @@
+import JetStreamHome
+import PipelineRuntime
+
+extension HostSurroundings {
+    /// Opens homes of logs in JetStream. Messages to the operator go to standard error.
+    package static let openJetStreamHome: HomeOpener = { settings, pipeline, stage in
+        try JetStreamHome(settings, pipeline: pipeline) { StandardError.write("\(stage): \($0)") }
+    }
+}
