@@ -37,12 +37,11 @@ import Testing
 
     @Test func `Reference/Settings.md says "restart" for exactly the settings whose edits a reload refuses`() throws {
         let folder = try TemporaryFolder()
-        let running = try CheckedPipeline(path: folder.file("running.yaml", Self.samples[0])).file
         var refused: Set<String> = []
         for (old, new) in Self.edits {
-            let edited = Self.samples[0].replacing(old, with: new)
-            #expect(edited != Self.samples[0])
-            let next = try CheckedPipeline(path: folder.file("running.yaml", edited))
+            let sample = try #require(Self.samples.first { $0.contains(old) })
+            let running = try CheckedPipeline(path: folder.file("running.yaml", sample)).file
+            let next = try CheckedPipeline(path: folder.file("running.yaml", sample.replacing(old, with: new)))
             do throws(PipelineFileError) { try next.checkReload(from: running) } catch {
                 refused.formUnion(error.errors.compactMap { Self.pageEntry(of: $0.keyPath)?.key })
             }
@@ -51,7 +50,7 @@ import Testing
         #expect(try ReferencePage("Settings.md").keys(ofRowsWith: "estart") == refused.union(["data.path"]))
     }
 
-    /// Edits of the first sample: each is a string of the sample and the string that replaces it. The edits change
+    /// Edits of a sample: each is a string of the first sample that has it, and the string that replaces it. The edits change
     /// every setting for which the page says "restart", and some of the other settings.
     private static let edits = [
         ("data: {path: data}", "data: {path: elsewhere}"), ("data: {path: data}", "data: {path: data, mode: 0750}"),
@@ -59,6 +58,10 @@ import Testing
         ("log: {retention: {}}", "log: {retention: {}}\napi: {}"),
         ("log: {retention: {}}", "log: {sync: interval 50ms, segmentBytes: 1 MiB, snapshotBytes: 1 MiB}"),
         ("log: {retention: {}}", "log: {retention: {age: 1d, bytes: 1 GiB, deadLetters: 2d}}"),
+        ("log: {retention: {}}", "log: {home: jetstream, servers: ['nats://n1:4222']}"),
+        ("servers: [", "replicas: 1, user: belfry, password: {$env: P}, servers: ['nats://n2:4222', "),
+        ("tls: {ca: ca.pem}", "nkey: {$env: SEED}"),
+        ("tls: {ca: ca.pem}", "credentials: {$file: a.creds}, tls: {certificate: c.pem, key: k.pem}"),
         ("ingest: {}", "ingest: {bind: 'tcp://127.0.0.1:7401', door: 'tcp://127.0.0.1:7402', open: true}"),
         ("ingest: {}", "ingest: {predicates: extended, subscriptionsInAnyDatabase: true}"),
         ("match: {from: ingest}", "match: {from: ingest, command: [python3, match.py], directory: .}"),
@@ -132,6 +135,7 @@ import Testing
         """
         pipeline: sample
         data: {path: data}
+        log: {home: jetstream, servers: ["nats://n1:4222"], tls: {ca: ca.pem}}
         stages:
           ingest:
             curve:

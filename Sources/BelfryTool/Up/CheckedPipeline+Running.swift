@@ -12,8 +12,8 @@ extension CheckedPipeline {
         if file.dataMode != running.dataMode {
             errors.append(restart("data.mode", "the running pipeline uses another mode"))
         }
-        if file.log.home != running.log.home {
-            errors.append(restart("log.home", "the running pipeline keeps its logs elsewhere"))
+        errors += differences(from: running.log.home).map {
+            restart("log.\($0)", "the running pipeline has another value")
         }
         if (file.api == nil) != (running.api == nil) {
             errors.append(restart("api", "the running pipeline has \(running.api == nil ? "no" : "a") gateway"))
@@ -29,6 +29,14 @@ extension CheckedPipeline {
             errors.append(restart("stages.\(old.name)", "the stage is running, but no longer in the file"))
         }
         guard errors.isEmpty else { throw PipelineFileError(errors) }
+    }
+
+    /// The keys below `log` whose change moves the logs or changes the connections to their home.
+    private func differences(from running: HomeSettings?) -> [String] {
+        guard let running, let home = file.log.home else {
+            return (running == nil) == (file.log.home == nil) ? [] : ["home"]
+        }
+        return home.differences(from: running)
     }
 
     private static let hint = "restart belfry up to change this"

@@ -136,11 +136,13 @@ private struct HomeReader {
     private(set) var lastBatches: UInt64
     /// The last content of each file.
     private(set) var files: [String: String] = [:]
-    private let isNoted: Bool
+    /// The first sequence of the local files, if it is not known which messages they come from; else 0.
+    private let localFirst: UInt64
+    private var hasCompared = false
 
     init(_ writer: EventLogWriter, _ note: HomeNote?, _ local: LocalBatches) {
         (self.writer, self.local) = (writer, local)
-        (lastBatches, isNoted) = (note?.position ?? 0, note != nil)
+        (lastBatches, localFirst) = (note?.position ?? 0, note == nil ? local.first : 0)
     }
 
     mutating func take(_ message: HomeMessage) throws(EventLogError) {
@@ -168,12 +170,21 @@ private struct HomeReader {
             local = nil
             return try writer.begin(at: found.start)
         }
-        if !isNoted { try local?.skip(to: found.start.nextSequence) }
+        if localFirst > 0 { try local?.skip(to: found.start.nextSequence) }
     }
 
     private mutating func take(_ batch: HomeBatches.Batch, of found: HomeBatches) throws(EventLogError) {
+        if local != nil, batch.fixed.firstSequence < localFirst { return }
         if let next = try local?.next() {
-            if next.fixed == batch.fixed { return }
+            if next.fixed == batch.fixed {
+                hasCompared = true
+                return
+            }
+            if !hasCompared, batch.fixed.firstSequence == localFirst, batch.fixed.count == 0 {
+                // Retention has removed this batch with the segment before the first local one.
+                local?.putBack(next)
+                return
+            }
             try cut(at: next.place, because: "the home of the log has other events there")
         }
         local = nil
@@ -210,6 +221,8 @@ struct LocalBatches {
         var offset: UInt64
     }
 
+    /// The first sequence of the first segment; 0 without segments.
+    let first: UInt64
     private let log: LogDirectory
     private let identity: LogIdentity
     private var segments: [UInt64]
@@ -220,6 +233,7 @@ struct LocalBatches {
     init(_ log: LogDirectory, _ identity: LogIdentity, from note: HomeNote?) throws(EventLogError) {
         (self.log, self.identity) = (log, identity)
         segments = try log.segments().filter { $0 >= note?.segment ?? 0 }
+        first = segments.first ?? 0
         guard let note, segments.first == note.segment else { return }
         segments.removeFirst()
         let size = try OpenFile(log.segmentPath(note.segment), O_RDONLY).size()
@@ -253,13 +267,13 @@ struct LocalBatches {
         }
     }
 
+    /// Makes ``next()`` return the batch that it has just returned once more.
+    mutating func putBack(_ batch: (fixed: FixedHeader, place: Place)) { waiting = batch }
+
     /// Skips the batches before a sequence.
     mutating func skip(to sequence: UInt64) throws(EventLogError) {
         while let batch = try next() {
-            guard batch.fixed.firstSequence < sequence else {
-                waiting = batch
-                return
-            }
+            guard batch.fixed.firstSequence < sequence else { return putBack(batch) }
         }
     }
 }

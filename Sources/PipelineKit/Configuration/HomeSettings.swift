@@ -86,20 +86,25 @@ package struct HomeSettings: Sendable {
 }
 
 extension HomeSettings: Equatable {
-    /// Whether both would connect to the same servers in the same way. The places in the files do not count.
-    package static func == (left: HomeSettings, right: HomeSettings) -> Bool {
-        (left.servers, left.replicas, left.tls) == (right.servers, right.replicas, right.tls)
-            && left.login.source == right.login.source
-    }
-}
+    /// Whether both have the same settings. The places in the files do not count.
+    package static func == (left: HomeSettings, right: HomeSettings) -> Bool { left.texts == right.texts }
 
-extension HomeSettings.Login {
-    fileprivate var source: [String] {
-        switch self {
-        case .none: []
-        case .user(let name, let password): ["user", name, "\(password)"]
-        case .nkey(let seed): ["nkey", "\(seed)"]
-        case .credentials(let file): ["credentials", "\(file)"]
+    /// The keys below `log` whose settings differ.
+    package func differences(from other: HomeSettings) -> [String] {
+        let (own, others) = (texts, other.texts)
+        return Set(own.keys).union(others.keys).filter { own[$0] != others[$0] }.sorted()
+    }
+
+    /// The settings by their keys. A secret counts as its source.
+    private var texts: [String: String] {
+        var texts = ["servers": servers.joined(separator: " "), "replicas": "\(replicas)"]
+        (texts["tls.ca"], texts["tls.certificate"], texts["tls.key"]) = (tls?.authorities, tls?.certificate, tls?.key)
+        switch login {
+        case .none: break
+        case .user(let name, let password): (texts["user"], texts["password"]) = (name, "\(password)")
+        case .nkey(let seed): texts["nkey"] = "\(seed)"
+        case .credentials(let file): texts["credentials"] = "\(file)"
         }
+        return texts
     }
 }

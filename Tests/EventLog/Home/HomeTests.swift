@@ -132,6 +132,28 @@ import Time
         #expect(try EventLogReader.all(two.log).flatMap(\.events) == [event(1)])
     }
 
+    @Test func `local files without a note, trimmed or not, are compared with the home and kept`() throws {
+        let scratch = Scratch()
+        let first = try writer(scratch, segmentBytesMax: 400)
+        for number in 1...40 {
+            try first.append(number % 4 == 0 ? [] : [event(number, padding: 60)], now: Int64(number))
+        }
+        try first.close()
+        let all = try home.batches()
+        for trimmed in [0, 9, 17, 24] as [UInt64] {
+            let open = try writer(scratch, segmentBytesMax: 400)
+            try open.trim(before: trimmed)
+            try open.close()
+            try FileManager.default.removeItem(atPath: HomeNote.path(in: scratch.log))
+            let again = try writer(scratch, segmentBytesMax: 400)
+            #expect(again.recovery == nil && again.lastSequence == 30)
+            try again.close()
+            let local = try EventLogReader.all(scratch.log)
+            #expect(local == all.suffix(local.count) && local.count > 5)
+        }
+        #expect(try EventLogReader.all(scratch.log).count < 20)
+    }
+
     @Test func `a home that lost messages is refused, and nothing local is cut off`() throws {
         let scratch = Scratch()
         let first = try writer(scratch)

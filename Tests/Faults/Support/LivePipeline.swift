@@ -15,6 +15,7 @@ final class LivePipeline {
     private(set) var pids: [String: Int32] = [:]
     private var killed: Set<String> = []
 
+    static let standardLog = "{sync: interval 50ms, snapshotBytes: 4KiB}"
     static let stages = ["ingest", "match", "coalesce", "payload", "deliver"]
 
     /// - Parameters:
@@ -23,15 +24,17 @@ final class LivePipeline {
     ///   - coalesce: The settings of coalesce, as in a pipeline file.
     ///   - onSmallDisk: Whether the pipeline's data has a small file system of its own.
     ///   - transport: The transport's settings.
+    ///   - log: The settings of the logs.
     ///   - folder: The folder of all files. Nil for a new folder.
     init(
         coalesceFrom: String = "match", middle: String = "", coalesce: String = "window: 0s", onSmallDisk: Bool = false,
-        folder: Folder? = nil, transport: String = "{use: file, path: pushes.ndjson}"
+        folder: Folder? = nil, transport: String = "{use: file, path: pushes.ndjson}", log: String = standardLog
     ) throws {
         let folder = try folder ?? Folder()
         self.folder = folder
         file = try folder.write(
-            LivePipeline.yaml(coalesceFrom: coalesceFrom, middle: middle, coalesce: coalesce, transport: transport),
+            LivePipeline.yaml(
+                coalesceFrom: coalesceFrom, middle: middle, coalesce: coalesce, transport: transport, log: log),
             to: "pipeline.yaml")
         context = try ZMQContext()
         if onSmallDisk { mkdir(folder.file("data"), 0o755) }
@@ -46,13 +49,13 @@ final class LivePipeline {
 
     static func yaml(
         coalesceFrom: String = "match", middle: String = "", coalesce: String = "window: 0s",
-        transport: String = "{use: file, path: pushes.ndjson}"
+        transport: String = "{use: file, path: pushes.ndjson}", log: String = standardLog
     ) -> String {
         """
         pipeline: faults
         data: data
         seed: faults
-        log: {sync: interval 50ms, snapshotBytes: 4KiB}
+        log: \(log)
         stages:
           ingest: {}
           match: {from: ingest}

@@ -18,7 +18,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct BadPipelineFileTests {
-    @Test(arguments: structure + names + links + quantities)
+    @Test(arguments: structure + names + links + quantities + homes)
     func `a bad file is refused with exactly the expected errors`(_ file: BadFile) {
         let error = #expect(throws: PipelineFileError.self) {
             try PipelineFile.parse(file.text, file: "p.yaml", registry: Registry())
@@ -66,12 +66,14 @@ struct BadFile: Sendable, CustomTestStringConvertible {
     ]
 
     static let top = "pipeline, data, seed, log, stages, api"
+    static let log =
+        "sync, segmentBytes, snapshotBytes, retention, home, servers, replicas, user, password, nkey, credentials, tls"
 
     static let names = [
         BadFile(
             "three mistakes", "pipelin: a\nlog: {sinc: always}\nstages: {a: {from: b}}\n",
             #"p.yaml:1:1: pipelin: unknown key; did you mean "pipeline"? known: \#(top)"#,
-            #"p.yaml:2:7: log.sinc: unknown key; did you mean "sync"? known: sync, segmentBytes, snapshotBytes, retention"#,
+            #"p.yaml:2:7: log.sinc: unknown key; did you mean "sync"? known: \#(log)"#,
             #"p.yaml:3:20: stages.a.from: there is no stage b"#),
         BadFile(
             "a mistake in a stage that another stage reads",
@@ -249,6 +251,37 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:2:53: log.retention.deadLetters: must be between 1s and 36500d, is 0s"),
     ]
 
+    static let homes = [
+        BadFile(
+            "servers without a home", log("servers: [nats://n1]"),
+            "p.yaml:2:16: log.servers: needs 'home: jetstream'; write that line below 'log:' too"),
+        BadFile(
+            "a home without servers", log("home: jetstream"),
+            "p.yaml:2:1: log.servers: required; servers: [nats://n1:4222, nats://n2:4222, nats://n3:4222]"),
+        BadFile(
+            "an unknown home", log("home: nats"), "p.yaml:2:13: log.home: expected one of files, jetstream, found nats"),
+        BadFile(
+            "an even number of replicas", home("replicas: 2"),
+            "p.yaml:2:58: log.replicas: must be 1, 3 or 5, but this is 2"),
+        BadFile("a user without a password", home("user: a"), "p.yaml:2:1: log.password: required beside 'user'"),
+        BadFile(
+            "a password without a user", home("password: {$env: A}"),
+            "p.yaml:2:1: log.user: required beside 'password'"),
+        BadFile(
+            "a password in clear", home("user: a, password: hush"),
+            "p.yaml:2:67: log.password: expected the source of a secret, found a string; write {$file: PATH}, "
+                + "{$env: NAME} or {$credential: NAME}"),
+        BadFile(
+            "two ways to log in", home("nkey: {$env: A}, credentials: {$file: b}"),
+            "p.yaml:2:78: log.credentials: cannot be used together with 'nkey'; choose one of them"),
+        BadFile(
+            "a key without a certificate", home("tls: {key: k.pem}"),
+            "p.yaml:2:48: log.tls.certificate: required beside 'key'"),
+    ]
+
     static func stage(_ setting: String) -> String { "pipeline: a\nstages:\n  s: {\(setting)}\n" }
+    static func home(_ settings: String) -> String {
+        log("home: jetstream, servers: [\"nats://n1\"], \(settings)")
+    }
     static func log(_ setting: String) -> String { "pipeline: a\nlog: {\(setting)}\nstages: {s: {}}\n" }
 }
