@@ -19,7 +19,8 @@ struct APNsServerCommand: AsyncParsableCommand {
 
             The key is valid for all topics and both environments, unless you limit it with --key-topic and \
             --key-environment. Then a push for another topic gets TopicDisallowed, and a server of the other environment \
-            rejects the key. This server imitates development, the default, so it rejects its production key:
+            rejects the key. The server of this example imitates development, the default. It rejects the key, which \
+            is valid for production only:
 
               belfry apns-server --key-topic com.example.Notes --key-environment production
 
@@ -119,7 +120,7 @@ struct APNsServerCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Print text, not NDJSON, even in a pipe: for requests, a line for each request and event; for device, what a \
+            Print text, not NDJSON, even in a pipe. "requests" prints a line for each request and event, "device" what a \
             device shows.
             """)
     var show: APNsDisplay.Form?

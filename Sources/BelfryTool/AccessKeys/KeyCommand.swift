@@ -7,9 +7,9 @@ struct KeyCommand: ParsableCommand {
         commandName: "key",
         abstract: "Creates, lists and revokes the keys of the web services.",
         discussion: """
-            A key file contains all keys of a gateway; several gateways may share the file. Only the owner of the file \
-            may read it. A running gateway notices each change at its next request. (The keys that encrypt links and \
-            doors are of another kind: `belfry curve`.)
+            A key file contains all keys of a gateway; several gateways may share the file. A key file that anybody \
+            except its owner can access is refused. A running gateway notices each change at its next request. (The keys \
+            that encrypt links and doors are of another kind: `belfry curve`.)
 
               belfry key create api keys.json web --container iCloud.com.example.Notes
               belfry key create server keys.json importer --public-key importer.pem --user _importer --container '*'
