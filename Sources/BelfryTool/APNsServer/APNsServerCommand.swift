@@ -120,8 +120,8 @@ struct APNsServerCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Print text, not NDJSON, even in a pipe. "requests" prints a line for each request and event, "device" what a \
-            device shows.
+            Print text, not NDJSON, even in a pipe. "requests" prints a line for each request and event, "device" what \
+            a device shows.
             """)
     var show: APNsDisplay.Form?
 

@@ -8,8 +8,8 @@ struct KeyCommand: ParsableCommand {
         abstract: "Creates, lists and revokes the keys of the web services.",
         discussion: """
             A key file contains all keys of a gateway; several gateways may share the file. A key file that anybody \
-            except its owner can access is refused. A running gateway notices each change at its next request. (The keys \
-            that encrypt links and doors are of another kind: `belfry curve`.)
+            except its owner can access is refused. A running gateway notices each change at its next request. (The \
+            keys that encrypt links and doors are of another kind: `belfry curve`.)
 
               belfry key create api keys.json web --container iCloud.com.example.Notes
               belfry key create server keys.json importer --public-key importer.pem --user _importer --container '*'
