@@ -33,7 +33,7 @@ struct CurveMakeCommand: ParsableCommand {
         commandName: "make",
         abstract: "Makes a key file and prints its public key.",
         discussion: """
-            Never overwrites a file: if the file exists, it exits with 73.
+            Never overwrites a file: if the file exists, the command exits with 73.
 
               belfry curve make shop.key
             """)
