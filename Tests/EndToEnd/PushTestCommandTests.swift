@@ -91,7 +91,7 @@ struct PushTestCommandTests {
         (["--user", "_a", "--device", "d", "--transport", "apns"], "--transport needs --token"),
         (
             ["--token", "ab01", "--container", "iCloud.com.example.Notes", "--environment", "produktion"],
-            "--environment is development or production, not 'produktion'; did you mean \"production\"?"
+            "--environment takes development or production, not 'produktion'; did you mean \"production\"?"
         ),
     ])
     func `options that exclude each other, need --token or have a wrong value are refused`(

@@ -126,7 +126,8 @@ struct LogImporter: ~Copyable {
         let name = try object.text("log")
         let format = try object.number("format")
         guard format == UInt64(BatchFormat.version) else {
-            throw LogImportError("format \(format); this version reads format \(BatchFormat.version)")
+            throw LogImportError(
+                "log \(name) has format \(format); this version reads format \(BatchFormat.version)")
         }
         let upstream = try object["upstream"].map {
             UpstreamNote(log: try $0.text("log"), identity: try $0.identity())

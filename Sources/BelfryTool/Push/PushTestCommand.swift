@@ -43,7 +43,7 @@ struct PushTestCommand: AsyncParsableCommand {
     func validate() throws {
         if silent, payload != nil {
             throw ValidationError(
-                "--silent and --payload are both given; a payload without alert, badge and sound is sent "
+                "--silent and --payload are both given; a payload that has neither alert, badge nor sound is sent "
                     + "silently anyway"
             )
         }

@@ -20,7 +20,8 @@ struct PushTestTarget: ParsableArguments {
     @Option(help: "With --token: development or production (default: development).")
     var environment: String?
 
-    @Option(help: "With --token: the app's topic (default: the first app's topic for this container and environment).")
+    @Option(
+        help: "With --token: the app's topic (default: the topic of the first app with this container and environment).")
     var topic: String?
 
     @Option(help: "With --token: the transport, as the pipeline file names it (default: apns).")
@@ -44,7 +45,7 @@ struct PushTestTarget: ParsableArguments {
             guard container != nil else { throw ValidationError("--token needs --container") }
             if let environment, !Self.environments.contains(environment) {
                 let near = Spelling.suggestion(for: environment, among: Self.environments).map { "; " + $0 } ?? ""
-                throw ValidationError("--environment is development or production, not '\(environment)'\(near)")
+                throw ValidationError("--environment takes development or production, not '\(environment)'\(near)")
             }
         }
     }
