@@ -14,8 +14,8 @@ struct LogExportCommand: ParsableCommand {
             out. The last line, {"end":...}, shows that the export is complete.
 
             Device tokens are masked: a token is replaced by digits of a SHA-256 hash, which are the same in every export. \
-            A token that was drawn at random cannot be computed from these digits. Names and the contents of records are \
-            not masked; `belfry trace ID --export` replaces those too. Logs contain no secrets of the pipeline file.
+            A token that was drawn at random cannot be computed from these digits. Names and the contents of records \
+            are not masked; `belfry trace ID --export` replaces those too. Logs contain no secrets of the pipeline file.
 
             With --with-tokens, nothing is masked. Then an import makes the same logs, byte for byte, and a pipeline can \
             continue from them. Snapshots are included if the beginning of a log was removed, because a replay needs them.

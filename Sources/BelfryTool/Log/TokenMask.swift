@@ -8,8 +8,8 @@ import Signing
 ///
 /// The digits of a mask come from a SHA-256 hash of the token, so a token has the same mask in every export. A token
 /// that was drawn at random cannot be computed from its mask, but everybody who has the token can compute the mask. If
-/// a token consists of hexadecimal digits, as APNs tokens do, its mask does too, so that the masked events replay in the
-/// same way.
+/// a token consists of hexadecimal digits, as APNs tokens do, its mask does too, so that the masked events replay in
+/// the same way.
 struct TokenMask {
     /// The minimum number of digits in a mask. With fewer digits, two tokens could get the same mask.
     private static let digitsMin = 32

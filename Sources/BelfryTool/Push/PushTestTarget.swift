@@ -21,7 +21,7 @@ struct PushTestTarget: ParsableArguments {
     var environment: String?
 
     @Option(
-        help: "With --token: the app's topic (default: the topic of the first app with this container and environment).")
+        help: "With --token: the app's topic (default: that of the first app with this container and environment).")
     var topic: String?
 
     @Option(help: "With --token: the transport, as the pipeline file names it (default: apns).")
