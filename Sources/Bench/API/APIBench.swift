@@ -143,7 +143,7 @@ struct APIBench: Sendable {
 
 extension [APIBench.Result] {
     /// How many requests with 200 operations were answered each second.
-    var perSecond: Double { last?.load.perSecond ?? 0 }
+    var modify200PerSecond: Double { last?.load.perSecond ?? 0 }
 }
 
 extension APIBench.Request {
@@ -182,8 +182,8 @@ extension APIBench.Request {
 }
 
 enum APIBenchBody {
-    /// Creates records with about 300 bytes each. If they are not named, the gateway gives them new names in every
-    /// request.
+    /// The body of a request that creates records of about 300 bytes each. If they are not named, the gateway gives
+    /// them new names in every request.
     static func modify(_ count: Int, areNamed: Bool = false) -> String {
         let operations = (0..<count).map { number in
             #"{"operationType":"create","record":{\#(areNamed ? #""recordName":"r\#(number)","# : "")"recordType":"Note","#
