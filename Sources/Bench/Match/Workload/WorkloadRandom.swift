@@ -15,7 +15,7 @@ struct WorkloadRandom {
         return Int(product.high << 11 | product.low >> 53)
     }
 
-    /// True with a probability in percent.
+    /// True with a probability of `percent` percent.
     mutating func chance(_ percent: Int) -> Bool { below(10_000) < percent * 100 }
 
     /// A number in 0 ..< limit; small numbers are more probable (Zipf's law with exponent 1/2).
