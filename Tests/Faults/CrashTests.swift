@@ -81,7 +81,7 @@ import ZeroMQ
     @Test func `a replay reports a missing dead letter of an event that was set aside`() async throws {
         let stages = try await Self.stagesAfterCrashes(savingRecords: ["n1", "poison"], snapshotBytes: "64 MiB")
         try await stages.run(untilOutcomes: 1)
-        try await stages.wait { try stages.events(of: "matches.dead-letters").count == 1 }
+        try await stages.runRepeatedly { try stages.events(of: "matches.dead-letters").count == 1 }
         try FileManager.default.removeItem(atPath: stages.logs + "/matches.dead-letters")
         let differences = try await stages.replay().compactMap(\.difference)
         #expect(differences.map(\.log) == ["matches.dead-letters"])
@@ -177,7 +177,7 @@ private final class SeparateStages: Sendable {
     }
 
     /// Runs all stages again and again until a condition is met.
-    func wait(until isMet: @Sendable () throws -> Bool) async throws {
+    func runRepeatedly(until isMet: @Sendable () throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(30)
         while try !isMet() {
             guard .now < limit else { throw WaitFailure("the condition was not met within 30 s") }

@@ -56,7 +56,7 @@ import ZeroMQ
                 try pipeline.waitUntilFull("ingest")
                 let phase = try pipeline.health(of: "ingest").phase
                 guard phase == "disk_full" else { throw FaultError("ingest reports the phase \(phase)") }
-                guard unlink(filler) == 0 else { throw FaultError("cannot free \(filler): errno \(errno)") }
+                guard unlink(filler) == 0 else { throw FaultError("cannot remove \(filler): errno \(errno)") }
             }
             return (result, pipeline.up.lines)
         }

@@ -190,7 +190,7 @@ struct BadPlugins {
             let ready = up.lines.first { $0.hasPrefix("filter: ready, process ") }?.split { " ,".contains($0) }
             guard let host = ready?.dropFirst(3).first.flatMap({ Int32($0) }) else { throw FaultError("\(up.lines)") }
             let children = try Self.children(of: host)
-            guard children.count == 2 else { throw FaultError("not the program and its watch process: \(children)") }
+            guard children.count == 2 else { throw FaultError("found \(children), not a program and its watcher") }
             for child in children { kill(child, SIGINT) }
             kill(host, SIGKILL)
             try up.wait("another host") { up.lines.contains { $0.hasPrefix("filter: started again") } }
