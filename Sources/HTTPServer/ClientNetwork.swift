@@ -3,7 +3,7 @@ import NIOCore
 /// The addresses that count as one client for limits: an IPv4 address, or the /64 network of an IPv6 address, because
 /// one customer of an access provider may use every address of that network.
 package struct ClientNetwork: Hashable, Sendable {
-    /// A string that is equal for equal clients only.
+    /// The same string for every address of one client.
     package let key: String
 
     private static let networkBytes = 8

@@ -63,7 +63,7 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     /// Called when the TLS handler begins to close the connection. The TLS handler waits for the client's
     /// `close_notify`, which a client that has disconnected never sends. So if the input is closed, this method closes
     /// the connection at once.
-    fileprivate func encryptionCloses() {
+    fileprivate func tlsCloseBegan() {
         isClosing = true
         if isInputClosed { context?.close(promise: nil) }
     }
@@ -98,7 +98,7 @@ final class LateClose: ChannelOutboundHandler, RemovableChannelHandler {
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         context.eventLoop.assumeIsolated().execute {
             context.close(mode: mode, promise: promise)
-            if mode == .all { ConnectionWatch.of(context.channel)?.encryptionCloses() }
+            if mode == .all { ConnectionWatch.of(context.channel)?.tlsCloseBegan() }
         }
     }
 }

@@ -32,7 +32,8 @@ final class Connections: ServerChildChannel {
         } catch { preconditionFailure("a certificate that fits its key was refused: \(error)") }
     }
 
-    /// The future never fails, because Hummingbird would then leave the socket open. The connection is closed instead.
+    /// The returned future never fails: after an error, this method closes the connection. If the future failed,
+    /// Hummingbird would leave the socket open.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         guard server.open.add(channel) else { return channel.eventLoop.makeSucceededFuture(closed(channel)) }
         let watched = channel.eventLoop.makeCompletedFuture {

@@ -136,18 +136,18 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let event = event as? ChannelEvent, event == .inputClosed { endInput(context) }
+        if let event = event as? ChannelEvent, event == .inputClosed { inputEnded(context) }
         context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        endInput(context)
+        inputEnded(context)
         if watch?.wasForced == true { task?.cancel() }
         if let request = request.take() { end(request, isComplete: false) }
         context.fireChannelInactive()
     }
 
-    private func endInput(_ context: ChannelHandlerContext) {
+    private func inputEnded(_ context: ChannelHandlerContext) {
         isInputClosed = true
         if isDraining || request?.needsRest == true { context.close(promise: nil) }
         for action in disconnectActions { action() }

@@ -52,8 +52,8 @@ final class RequestInFlight {
         refusal = refusal(options.limits)
     }
 
-    /// Why the server refuses the request because of its head. Claims the path for a body that is longer than those of
-    /// other paths.
+    /// Why the server refuses the request because of its head. Claims the path if its bodies may be longer than those
+    /// of other paths.
     private func refusal(_ limits: WebServerLimits) -> WebServerRefusal? {
         guard (head.path ?? "").utf8.count <= limits.targetBytesMax else { return .targetTooLong }
         let length = head.headerFields[.contentLength].map { Int($0) ?? .max } ?? 0
@@ -63,7 +63,7 @@ final class RequestInFlight {
         return room?.hasRoom(for: length) == false ? .tooManyBodies : nil
     }
 
-    /// Whether the rest of the body changes the answer.
+    /// Whether the answer depends on the rest of the body, which has not arrived yet.
     var needsRest: Bool { needsBody && refusal == nil && !isWhole }
 
     /// Adds a part of the body. Drops it if ``needsRest`` is false.

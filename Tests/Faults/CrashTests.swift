@@ -81,7 +81,7 @@ import ZeroMQ
     @Test func `a replay reports a missing dead letter of an event that was set aside`() async throws {
         let stages = try await Self.stagesAfterCrashes(savingRecords: ["n1", "poison"], snapshotBytes: "64 MiB")
         try await stages.run(untilOutcomes: 1)
-        try await stages.runRepeatedly { try stages.events(of: "matches.dead-letters").count == 1 }
+        try await stages.runRepeatedly(until: { try stages.events(of: "matches.dead-letters").count == 1 })
         try FileManager.default.removeItem(atPath: stages.logs + "/matches.dead-letters")
         let differences = try await stages.replay().compactMap(\.difference)
         #expect(differences.map(\.log) == ["matches.dead-letters"])
