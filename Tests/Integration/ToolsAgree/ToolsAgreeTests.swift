@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(.enabled(if: Python.hasZeroMQ, "\(Python.missing)"))
-    func `tools agree after a stage that formats JSON differently`() async throws {
+    func `tools agree if plugins format JSON differently and drop events`() async throws {
         let folder = try Folder()
         let file = try ReformattingPlugin.pipeline(in: folder)
         let input = try #require(try Scenarios.all().first { $0.testDescription == Self.tour }).input
