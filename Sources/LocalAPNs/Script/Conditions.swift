@@ -28,6 +28,7 @@ package struct Conditions: Sendable, Equatable {
         package var seconds: Int
     }
 
+    /// Whether the conditions that do not depend on earlier requests are met.
     func fit(_ facts: RequestFacts) -> Bool {
         token?.fits(facts.token) != false && topic?.fits(facts.topic) != false
             && (type == nil || type == facts.type) && (connection == nil || connection == facts.connection)
@@ -35,7 +36,7 @@ package struct Conditions: Sendable, Equatable {
     }
 
     /// - Parameter count: How many requests have been counted so far, including this one (see ``nth``).
-    func select(requestNumber count: Int) -> Bool {
+    func selects(requestNumber count: Int) -> Bool {
         (nth == nil || nth == count) && count % (every ?? 1) == 0 && count <= first ?? .max && count > beyond ?? 0
             && isDrawn(count)
     }

@@ -33,9 +33,11 @@ package struct Script: Sendable {
     private mutating func applies(_ index: Int, _ facts: RequestFacts, _ now: Int64) -> Bool {
         let when = rules[index].when
         guard when.fit(facts) else { return false }
-        if let rate = when.above, !meters[index].isAbove(rate, facts.token ?? "", at: now) { return false }
+        if let rate = when.above, !meters[index].exceeds(rate, afterRequestTo: facts.token ?? "", at: now) {
+            return false
+        }
         counts[index] += 1
-        return when.select(requestNumber: counts[index])
+        return when.selects(requestNumber: counts[index])
     }
 }
 
@@ -47,7 +49,7 @@ struct RateMeter: Sendable {
     /// Counts a request to the device token.
     ///
     /// - Returns: Whether the token's requests exceed the rate.
-    mutating func isAbove(_ rate: Conditions.Rate, _ token: String, at now: Int64) -> Bool {
+    mutating func exceeds(_ rate: Conditions.Rate, afterRequestTo token: String, at now: Int64) -> Bool {
         let length = Int64(rate.seconds) * 1000
         if now - windowStart >= length || now < windowStart {
             windowStart = now
