@@ -113,7 +113,7 @@ extension ExplanationCode {
         case .notificationMade: "The match became a notification."
         case .notificationHeld: "The notification is held in case a newer one replaces it."
         case .notificationFlushed: "Too many notifications waited for the user, so this one left early."
-        case .coalescedInto: "A newer notification replaced this one and counts its change too."
+        case .coalescedInto: "A newer notification replaced this one and stands for its change too."
         case .payloadAlert: "The push shows or plays something, or sets the badge."
         case .payloadSilent: "The push is silent: it wakes the app and shows nothing."
         case .payloadPruned: "The payload was too long; the named parts were left out."
