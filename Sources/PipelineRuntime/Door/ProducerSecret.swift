@@ -1,7 +1,8 @@
 import Glibc
 
-/// The secret by which a door recognises the owner of a producer's name. If a producer has a CURVE key of its own, its
-/// new names belong to this key instead. The key of a stage does not count.
+/// The secret by which a door recognises the owner of a producer's name. If a producer has a CURVE key that the
+/// pipeline file lists under a client's name, the producer's new names belong to this client instead. The key of a
+/// stage does not count.
 package enum ProducerSecret {
     /// The allowed lengths of a secret, in bytes.
     static let byteCounts = 16...200
