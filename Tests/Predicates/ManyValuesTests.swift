@@ -175,8 +175,8 @@ private struct RandomValues {
     mutating func list(of values: [FieldValue]) -> String {
         var elements = (0..<random.below(5)).map { _ in element() }
         if random.isOneIn(3) {
-            let mostly = random.isOneIn(2)
-            elements += values.filter { _ in !mostly || !random.isOneIn(20) }.map { Self.json($0) }
+            let leavesSomeOut = random.isOneIn(2)
+            elements += values.filter { _ in !leavesSomeOut || !random.isOneIn(20) }.map { Self.json($0) }
             elements.shuffle(using: &random)
         }
         return "[\(elements.joined(separator: ","))]"
