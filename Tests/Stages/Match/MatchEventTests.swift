@@ -29,7 +29,7 @@ struct MatchEventTests {
             ])
     }
 
-    @Test func `a delete is matched by its last fields, and its match has arguments but no desired keys`() throws {
+    @Test func `a delete is matched by the record's last fields, and its match has fields for arguments only`() throws {
         var feed = try Feed()
         let info = #","notificationInfo":{"desiredKeys":["b"],"titleLocalizationArgs":["a"]}"#
         _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: info)))

@@ -153,7 +153,7 @@ private enum PlainValue: Equatable {
 
 extension Clause {
     /// Whether the clause without its negation is true. If the field is missing or cannot be compared with the values,
-    /// a search for words is false, and other clauses are nil.
+    /// the outcome of a search for words is false, and the outcome of any other clause is nil.
     fileprivate func outcome(_ field: PlainField) -> Bool? {
         switch comparator {
         case .equals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .isIn, .beginsWith:
