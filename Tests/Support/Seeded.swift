@@ -15,7 +15,7 @@ package struct Seeded: RandomNumberGenerator {
     }
 
     package mutating func below(_ limit: Int, file: StaticString = #fileID, line: UInt = #line) -> Int {
-        precondition(limit > 0, "the limit of a random number is \(limit), not positive", file: file, line: line)
+        precondition(limit > 0, "a random number's limit must be positive, but is \(limit)", file: file, line: line)
         return Int.random(in: 0..<limit, using: &self)
     }
 
