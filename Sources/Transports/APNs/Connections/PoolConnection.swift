@@ -9,7 +9,7 @@ import NIOCore
 /// | ``State/proving`` | one at a time | an answer whose status is not 403: ready |
 /// | ``State/ready`` | as many as the server allows | replaced (``PoolState/replace(_:)``): draining |
 /// | ``State/draining`` | no new ones | no request is in flight any more: closed and removed |
-/// | ``State/ending`` | no new ones, because HTTP/2 was violated or a PING was not answered | socket closed: removed |
+/// | ``State/ending`` | no new ones, because the session ended or a PING was not answered | socket closed: removed |
 ///
 /// A connection may also be replaced before it is ready. It is then draining.
 struct PoolConnection {

@@ -130,7 +130,7 @@ extension PoolState {
     static let returnsMax = 10
     /// A connection with this many answers in a row that are ``Treatment/Connection/suspect`` is replaced.
     static let suspectAnswersMax = 5
-    /// After this many failures in a row that may be the fault of the app, the app is stopped. See
+    /// After this many failures in a row that may be the fault of the app, the app's pushes are stopped. See
     /// ``appFailuresInARow``.
     static let appFailuresMax = 10
     static let closed = "the transport was closed"
