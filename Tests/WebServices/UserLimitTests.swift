@@ -146,7 +146,7 @@ struct UserLimitTests {
         }
     }
 
-    @Test func `a lookup answers each ID in order, and names the IDs that are not subscriptions`() async throws {
+    @Test func `a lookup answers each ID in order, also an ID that no subscription has`() async throws {
         try await GatewayRig.with { rig in
             _ = try await Self.modify(rig, ["a", "b", "c"].map { ("create", Self.subscription($0)) })
             let found = try await rig.post(
