@@ -34,8 +34,8 @@ struct ReplayCommand: AsyncParsableCommand {
             reads the source's log back and exits with 0. The logs are not changed.
 
             Nothing is sent, unless --to names a transport of the pipeline and you give --really-send. Then all pushes \
-            are sent again, up to the batch with the stage's first difference. Replay then also exits with 1 unless the \
-            transport accepts all of them.
+            of this transport are sent again, up to the batch with the first difference of its stage. Replay then also \
+            exits with 1 unless the transport accepts all of them.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions
@@ -146,7 +146,7 @@ struct ReplayCommand: AsyncParsableCommand {
         replay.problem = { StandardError.write("skipped a snapshot: \($0)") }
         replay.notice = { StandardError.write($0) }
         replay.focus = focus
-        replay.watch = try sending ?? to.replayPushes(speed: speed, only: focus, as: form)
+        replay.watch = try sending ?? to.makeWatch(speed: speed, only: focus, as: form)
         let sent: @Sendable () -> String = { sending.map { ", \($0.sent.text)" } ?? "" }
         let results = try await ReplayDisplay.showing(replay.progress, more: sent) { [replay] in
             guard let sending else { return try await replay.run() }

@@ -35,7 +35,7 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 
     /// The watch that prints or writes the pushes of a replay. For `null` with a speed, the watch only waits between
     /// them. Nil for a transport, and for `null` without a speed.
-    func replayPushes(
+    func makeWatch(
         speed: Double?, only focus: ReplayFocus?, as form: FileTransport.Settings.Form
     ) throws -> ReplayPushes? {
         switch self {

@@ -23,7 +23,7 @@ struct RunCommand: AsyncParsableCommand {
             A refused line is reported as FILE:LINE: path: reason (code). The other lines are accepted, and the exit status \
             is 65. It is also 65 if a later stage sets an event aside. Then the report names the input line of the \
             event (if it is known), the log, the reason (code) and the event. If the program of a stage answers with \
-            an invalid event, the report names the stage and the events that the program answered. A warning is \
+            an invalid event, the report names the stage and the events that the program was given. A warning is \
             reported as FILE:LINE: warning: …, and its line is accepted. A terminal shows the first 20 refused lines; \
             a file or a pipe gets all of them.
             """)

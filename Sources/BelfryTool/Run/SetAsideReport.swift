@@ -41,7 +41,7 @@ struct SetAsideReport {
         func text(_ key: StaticString) -> String { letter[key]?.string?.printable ?? "" }
         let (path, shownEvent) = (text(.path), text(.event))
         let event = EventPlace(log: letter.text(.log) ?? "", sequence: letter.natural(.sequence) ?? 0)
-        // A program may answer several events at once. A letter about an invalid output names only the last of these
+        // A program may get several events at once. A letter about an invalid output names only the last of these
         // events. The output may come from an earlier one, so the report says "input up to".
         let isOutput = text(.code) == ProgramOutputs.invalidCode
         let place = try inputLine(thatLedTo: event).map { (isOutput ? "input up to " : "") + "\($0): " } ?? ""

@@ -8,8 +8,7 @@ final class SavedPrinter {
     private let isForPeople: Bool
     private let write: (String) throws(OutputError) -> Void
     private var count = 0
-    /// Whether writing has failed. Then the printer writes no more lines.
-    private var isClosed = false
+    private var hasFailed = false
 
     private static let linesMax = 20
 
@@ -24,19 +23,19 @@ final class SavedPrinter {
 
     func print(_ saved: LineSender.Saved) {
         count += 1
-        guard isForPeople else { return writeUnlessClosed(saved.json) }
-        if count <= SavedPrinter.linesMax { writeUnlessClosed(saved.text) }
+        guard isForPeople else { return writeUnlessFailed(saved.json) }
+        if count <= SavedPrinter.linesMax { writeUnlessFailed(saved.text) }
     }
 
     /// Prints how many subscriptions the lines for people do not show.
     func finish() {
         guard isForPeople, count > SavedPrinter.linesMax else { return }
-        writeUnlessClosed("… and \((count - SavedPrinter.linesMax).of("more subscription"))")
+        writeUnlessFailed("… and \((count - SavedPrinter.linesMax).of("more subscription"))")
     }
 
-    private func writeUnlessClosed(_ line: String) {
-        guard !isClosed else { return }
-        do throws(OutputError) { try write(line) } catch { isClosed = true }
+    private func writeUnlessFailed(_ line: String) {
+        guard !hasFailed else { return }
+        do throws(OutputError) { try write(line) } catch { hasFailed = true }
     }
 }
 
