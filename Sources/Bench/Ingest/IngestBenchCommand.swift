@@ -12,7 +12,7 @@ struct IngestBenchCommand: AsyncParsableCommand {
             The report has a row for each number of records: the changes a second; the bytes of memory for each of \
             these records, from the growth of the process between ingest's first start and its restart; the time of \
             the restart; and the longest pause of the stage during the changes. The changes save new records, whose \
-            memory counts too: with many more changes than records, the bytes for each record look too many. Ten \
+            memory counts too: with many more changes than records, the bytes for each record are overstated. Ten \
             million records need 6 GB on the disk and a minute or two.
 
             A new virtual machine needs --touch-memory. Its host gives it a page of memory only when the page is first \
