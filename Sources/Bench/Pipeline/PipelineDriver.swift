@@ -8,6 +8,7 @@ import Time
 final class PipelineDriver {
     /// The driver's measurements of the run. Lists have one element for each stage, in the order of the pipeline.
     struct Record {
+        /// The time just before the first change was sent. The devices and subscriptions were sent earlier.
         var firstSend = Instant.epoch
         /// The time when ingest had answered all changes.
         var allAnswered = Instant.epoch
@@ -16,13 +17,13 @@ final class PipelineDriver {
         var end = Instant.epoch
         /// The use of each stage when half of the changes had been sent.
         var halfway: [ProcessUse] = []
-        /// The memory of each stage at the end, and its processor time since the first send.
+        /// The memory of each stage at the end, and its processor time since ``firstSend``.
         var use: [ProcessUse] = []
-        /// The memory of this process at the end, and its processor time since the first send.
+        /// The memory of this process at the end, and its processor time since ``firstSend``.
         var driver = ProcessUse?.none
-        /// The longest pauses of each stage before the first send.
+        /// The longest pauses of each stage before ``firstSend``.
         var pausesBefore: [[StagePause]] = []
-        /// The longest pauses of each stage since the first send.
+        /// The longest pauses of each stage since ``firstSend``.
         var pauses: [[StagePause]] = []
     }
 

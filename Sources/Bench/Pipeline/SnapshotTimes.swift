@@ -38,7 +38,7 @@ struct SnapshotTimes {
     }
 
     /// Whether a stage made a snapshot at some moment between two times.
-    func overlap(from start: Instant, to end: Instant) -> Bool {
+    func hasSnapshot(from start: Instant, to end: Instant) -> Bool {
         var (low, high) = (0, spans.count)
         while low < high {
             let middle = (low + high) / 2
@@ -74,7 +74,7 @@ struct SnapshotLatencies: Hashable, Sendable {
     init(_ reading: LatencyReading, _ times: SnapshotTimes, from start: Instant) {
         var (during, otherwise): ([Int64], [Int64]) = ([], [])
         for (accepted, latency) in zip(reading.acceptTimes, reading.latencies) {
-            if times.overlap(from: accepted, to: accepted.advanced(by: .microseconds(latency))) {
+            if times.hasSnapshot(from: accepted, to: accepted.advanced(by: .microseconds(latency))) {
                 during.append(latency)
             } else {
                 otherwise.append(latency)
