@@ -83,8 +83,8 @@ final class DisturbedRun {
         }
     }
 
-    /// Sends everything, and kills a random stage at each of `times` random positions of the input. Waits for a restart
-    /// only if the stage to be killed has no process.
+    /// Sends everything, and kills a random stage at each of `times` random positions of the input. Before
+    /// a kill, waits for a restart only if the stage has no process.
     func run(killing stages: [String], times: Int) throws -> Result {
         try run(disturbing: randomPositions(times)) { [self] in
             try pipeline.kill(stages[random.below(stages.count)])

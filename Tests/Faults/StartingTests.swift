@@ -66,7 +66,7 @@ import ZeroMQ
             "\(said)")
     }
 
-    @Test func `a plugin program that always ends at once ends the pipeline with an error status`() async throws {
+    @Test func `if a plugin's program ends at once every time, the pipeline ends with an error status`() async throws {
         let (status, said) = try await run(plugin: "/bin/sh, -c, exit 3", in: Folder())
         #expect(status != 0, "\(said)")
         let reason =
