@@ -87,12 +87,12 @@ struct CommandHistory {
     func complete(_ letter: inout DeadLetter) {
         switch letter.content {
         case .push:
-            letter.redriven = redrives[.init(push: letter.source, user: letter.user, device: letter.device)]
+            letter.newestRedrive = redrives[.init(push: letter.source, user: letter.user, device: letter.device)]
         case .event(var event):
             event.newest = event.subject.flatMap { newest[$0] }
             letter.content = .event(event)
             if let newest = event.newest, newest.fingerprint == event.fingerprint, newest.time > letter.time {
-                letter.redriven = newest.sequence
+                letter.newestRedrive = newest.sequence
             }
         }
     }

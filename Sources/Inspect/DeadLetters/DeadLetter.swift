@@ -28,7 +28,7 @@ package struct DeadLetter: Sendable {
     var topic: ExactText?
     /// The sequence of this letter's newest redrive in the changes log; nil if there is no redrive. The redrive of a
     /// rejected command is the same command again; it counts only while it is the newest command on its subject.
-    var redriven: UInt64?
+    var newestRedrive: UInt64?
 
     enum Content: Sendable {
         /// Nil if the outcome names no push, or if the log that deliver reads no longer contains the push.

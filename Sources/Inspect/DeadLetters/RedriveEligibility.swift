@@ -88,8 +88,8 @@ package struct RedriveEligibility {
     private func verdict(
         _ letter: DeadLetter, _ outcomes: OutcomeHistory?, _ newest: [CommandSubject: EventPlace]
     ) -> RedriveCandidate.Verdict {
-        if let redriven = letter.redriven, excludes(.redriven) {
-            return .obsolete(.redriven, by: EventPlace(log: changesLog, sequence: redriven))
+        if let redrive = letter.newestRedrive, excludes(.redriven) {
+            return .obsolete(.redriven, by: EventPlace(log: changesLog, sequence: redrive))
         }
         switch letter.content {
         case .push(nil) where letter.source.sequence == 0: return .impossible("its outcome names no push")
