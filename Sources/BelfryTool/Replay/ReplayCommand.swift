@@ -108,12 +108,13 @@ struct ReplayCommand: AsyncParsableCommand {
         return ReplaySending(route, transport, speed: speed, only: focus)
     }
 
-    /// - Parameter hasPushes: Whether the pushes go to standard output. Then the report goes to standard error, unless
-    ///   it is JSON.
-    private func write(_ report: ReplayReport, hasPushes: Bool) throws {
-        if json || !hasPushes && !StandardOutput.isTerminal { return try StandardOutput.write(line: report.json) }
+    /// If the pushes go to standard output, the report goes to standard error, unless it is JSON.
+    private func write(_ report: ReplayReport, pushesGoToStandardOutput: Bool) throws {
+        if json || !pushesGoToStandardOutput && !StandardOutput.isTerminal {
+            return try StandardOutput.write(line: report.json)
+        }
         for line in report.lines {
-            if hasPushes { StandardError.write(line) } else { try StandardOutput.write(line: line) }
+            if pushesGoToStandardOutput { StandardError.write(line) } else { try StandardOutput.write(line: line) }
         }
     }
 
@@ -154,7 +155,7 @@ struct ReplayCommand: AsyncParsableCommand {
         }
         let report = ReplayReport(results, sent: sending?.sent)
         if !json { for line in report.notes { StandardError.write(line) } }
-        try write(report, hasPushes: to == .console || sending?.route.binding.kind == "console")
+        try write(report, pushesGoToStandardOutput: to == .console || sending?.route.binding.kind == "console")
         if report.verdict == .nothing {
             let reason =
                 only?.focus.map { focus in
