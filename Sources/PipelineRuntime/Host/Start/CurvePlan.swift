@@ -4,8 +4,8 @@ import ZeroMQ
 
 /// The CURVE keys of one stage.
 ///
-/// A stage accepts clients with its own keys, the stages that read from it, and the clients that the file lists. Tools
-/// that can read the secret keys in the pipeline file use the stage's own keys.
+/// A stage accepts clients that use the stage's own keys, the stages that read from it, and the clients that the file
+/// lists. Tools that can read the secret keys in the pipeline file use the stage's own keys.
 struct CurvePlan: Sendable, Equatable {
     enum Purpose: String {
         case producing, reading
