@@ -21,7 +21,7 @@ struct OperationWriter {
     /// Whether the event repeats parts of the record as it was before the operation.
     var needsContents: Bool { isKnown && (type.isDelete || type.mergesFields || record[.recordType] == nil) }
 
-    /// - Returns: The size of the record dictionary in bytes.
+    /// - Returns: The size of the record in bytes, without its `created`.
     func write(into buffer: inout ByteBuffer) -> Int {
         begin(type.isDelete ? EventName.recordDelete : EventName.recordSave, into: &buffer)
         let bytes = writeRecord(into: &buffer)
