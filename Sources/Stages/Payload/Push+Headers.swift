@@ -16,7 +16,7 @@ extension Push {
             buffer.appendJSON(expirationSeconds)
             buffer.append(byte: UInt8(ascii: "\""))
         }
-        if let collapseID = notification.info.collapseID, Push.isHeader(collapseID) {
+        if let collapseID = notification.info.collapseID, Push.isValidHeader(collapseID) {
             buffer.append(member: .apnsCollapseID)
             buffer.append(text: collapseID)
         }
@@ -28,7 +28,7 @@ extension Push {
     /// because APNs would reject the whole push for it.
     ///
     /// Ingest rejects invalid collapse IDs, but a plugin may write an invalid collapse ID.
-    private static func isHeader(_ text: JSONValue) -> Bool {
+    private static func isValidHeader(_ text: JSONValue) -> Bool {
         text.withUTF8 { utf8 in
             guard let first = utf8.first, let last = utf8.last, utf8.count <= collapseIDBytesMax else { return false }
             return ![0x20, 0x09].contains(first) && ![0x20, 0x09].contains(last)
