@@ -59,7 +59,7 @@ import Testing
         #expect(throws: JSONError.self) { try outputs(of: [line]) }
     }
 
-    @Test func `is reported by this suite if its payload lacks the identifiers`() throws {
+    @Test func `whose payload lacks the identifiers fails the checks of this suite`() throws {
         var random = Seeded(3)
         let drawn = DrawnNotification(using: &random)
         let payload = Tree.object(["aps": .object([:]), "ck": .object([:])])
