@@ -68,7 +68,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - queueBytesMax: While at least this many bytes wait to be sent, all further requests are refused. While at
-    ///     least a quarter of this number waits for one user, further requests of this user are refused.
+    ///     least a quarter of this many bytes of one user wait, further requests of this user are refused.
     ///   - wake: Called when ``takeLines(first:countMax:bytesMax:)`` has something to take.
     init(queueBytesMax: Int = 64 << 20, wake: @escaping @Sendable () -> Void) {
         (self.queueBytesMax, self.wake) = (queueBytesMax, wake)
