@@ -371,7 +371,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `if ingest refuses a command as a whole, the answer contains the reason`() async throws {
+    @Test func `a write with an invalid clientId is refused, and the reason names clientId`() async throws {
         try await GatewayRig.with { rig in
             let refused = try await rig.post(
                 "private/records/modify",

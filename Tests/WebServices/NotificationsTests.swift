@@ -59,7 +59,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `notifications are marked as read if the JSON with their IDs has at most 65,536 bytes`() async throws {
+    @Test func `the JSON with the IDs of the notifications to mark as read may have up to 65,536 bytes`() async throws {
         try await Self.withCourier { rig in
             _ = try await rig.post("tokens/create", #"{"apnsEnvironment":"development","clientId":"browser"}"#)
             func body(bytes: Int) -> String {

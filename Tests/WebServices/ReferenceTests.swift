@@ -3,7 +3,8 @@ import Testing
 @testable import PipelineTestKit
 @testable import WebServices
 
-/// The references of records at the gateway: the parent, and references in fields without a type.
+/// The references of records at the gateway: the parent, references in fields without a type, and the limit of
+/// DELETE_SELF references.
 @Suite("References at the gateway", .serialized, .timeLimit(.minutes(3)))
 struct ReferenceTests {
     private static func modify(
