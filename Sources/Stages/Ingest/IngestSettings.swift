@@ -13,7 +13,7 @@ package struct IngestSettings: PluginSettings {
     package enum Predicates: String, CaseIterable, Sendable {
         /// The predicates that CloudKit supports. Their texts may use Belfry's additions to the syntax.
         case cloudKit
-        /// Also `OR`, `ALL`, and `NOT` before `BETWEEN` and before groups with `AND` and `OR`.
+        /// Also `OR`, `ALL` before a field, and `NOT` before `BETWEEN` and before groups with `AND` and `OR`.
         case extended
     }
 }
