@@ -10,7 +10,7 @@ import JSON
 struct ReferenceCheck {
     /// A record dictionary that ``OperationCheck`` has accepted.
     let record: JSONValue
-    /// Whether the database has a record with a zone and name after the operations so far.
+    /// Whether the database has a record with this zone and name after the operations so far.
     let exists: (_ zone: JSONValue?, _ name: JSONValue?) -> Bool
 
     /// - Throws: `reference.missing`. The error's path is relative to the record.

@@ -5,7 +5,7 @@ import Time
 /// A 128-bit fingerprint that stands for names, such as the names that identify a record.
 ///
 /// It is SipHash-2-4 with 128 bits of output. The key is the identity of the log, so the fingerprint is the same in
-/// every process. Without the key, nobody can choose names that share a fingerprint.
+/// every process. Nobody who lacks the key can choose names that share a fingerprint.
 struct NameFingerprint: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
