@@ -9,9 +9,9 @@ struct TraceCommand: ParsableCommand {
         abstract: "Shows what caused an event and what it led to, in all logs.",
         discussion: """
             ID is one of: a change's sequence (17), an event's log and sequence (changes:17, matches:5, outcomes:3), a \
-            record's name, a notification's ID, an apns-id, or a device's name. A sequence that exists is traced at once. \
-            Any other ID is looked up as each of the other kinds. If there are several results, they are listed, the \
-            newest first.
+            record's name, a notification's ID, an apns-id, or a device's name. If ID is the sequence of an existing \
+            event, that event is traced. Any other ID is looked up as each of the other kinds. If there are several \
+            results, they are listed, the newest first.
 
             Prints a tree on a terminal: each event with its log and sequence, its time, and the time since its cause. \
             Otherwise, or with --json, prints one JSON object. Exits with 1 if nothing is found.
@@ -22,10 +22,10 @@ struct TraceCommand: ParsableCommand {
               belfry trace outcomes:3 -p out --json | jq .trace
               belfry trace 17 -p out --mermaid > trace.mmd
 
-            --export FILE looks for inputs that together still lead to the outcome, and writes them to FILE. If one of \
-            them were left out, the outcome would be different. Pseudonyms replace people's names, tokens and texts. \
-            `belfry run` with FILE leads to the outcome again, but prints a push instead of sending it. --export needs \
-            the pipeline file: name it with -p.
+            --export FILE looks for a minimal set of inputs that still leads to the outcome, and writes it to FILE. \
+            Without any one of these inputs, the outcome would be different. Pseudonyms replace people's names, tokens \
+            and texts. `belfry run` with FILE leads to the outcome again, but prints a push instead of sending it. \
+            --export needs the pipeline file: name it with -p.
 
               belfry trace outcomes:3 -p Pipelines/quickstart.yaml --export case.ndjson
               belfry trace outcomes:3 -p Pipelines/quickstart.yaml --logs out --export case.ndjson
@@ -59,7 +59,7 @@ struct TraceCommand: ParsableCommand {
     var ignoresIndex = false
 
     @Option(
-        help: "Find inputs that together lead to the outcome, and write them to this file with pseudonyms.",
+        help: "Find a minimal set of inputs that leads to the outcome, and write it to this file with pseudonyms.",
         completion: .file())
     var export: String?
 

@@ -132,9 +132,9 @@ final class SupervisedUp: Sendable {
                 StandardError.write("\(stage): started again, process \(pid)")
             }
         case .ended(let stage, let status, let reason, let pause):
-            let isLast = hasFailedTooOften(stage)
-            StandardError.write("\(stage): \(reason)" + (isLast ? "" : "; starting it again in \(pause.text)"))
-            if isLast { giveUp(stage, status) }
+            let givesUp = countEnd(of: stage)
+            StandardError.write("\(stage): \(reason)" + (givesUp ? "" : "; starting it again in \(pause.text)"))
+            if givesUp { giveUp(stage, status) }
         case .refusedConfiguration(let stage, _):
             StandardError.write("\(stage): cannot run with this configuration; stopping")
         case .stopped: return
@@ -144,7 +144,7 @@ final class SupervisedUp: Sendable {
     /// Counts one more end of a stage.
     ///
     /// - Returns: Whether the stage was never ready and has ended ``failuresMax`` times.
-    private func hasFailedTooOften(_ stage: String) -> Bool {
+    private func countEnd(of stage: String) -> Bool {
         state.withLock { state in
             state.failures[stage, default: 0] += 1
             return !state.ready.contains(stage) && state.failures[stage, default: 0] >= SupervisedUp.failuresMax
