@@ -145,7 +145,7 @@ extension EventType {
     // MARK: Dead letters
 
     package static let deadLetter = EventType(
-        EventName.deadLetter, in: nil, "A stage rejected an event or crashed on it, with the reason.",
+        EventName.deadLetter, in: nil, "A stage rejected an event or crashed on it; `reason` says why.",
         [
             .required(.stage, .text), .required(.log, .text), .required(.sequence, .sequence), .required(.code, .text),
             .required(.path, .text), .required(.reason, .text), .required(.event, .text),

@@ -74,8 +74,8 @@ extension Member {
         (.outcome, "The outcome of a push at a device."),
         (
             .answer,
-            "The transport's own outcome, if it differs from `outcome`. `none` if the transport gave no outcome: deliver "
-                + "itself decided on an `outcome` that a transport can give, too."
+            "The transport's own outcome, if it differs from `outcome`. `none` if the transport gave no outcome, and "
+                + "deliver itself chose one that a transport can give too."
         ),
         (.by, "The sequence of the newer push that replaced this push."),
         (.status, "A transport's status, such as an HTTP status."),

@@ -22,7 +22,7 @@ import Time
         #expect(try store.list().allSatisfy { $0.problem == nil && $0.bytes > 96 })
     }
 
-    @Test func `a snapshot with damage at any byte is skipped`() throws {
+    @Test func `a snapshot that is damaged at any byte, too short or too long is skipped`() throws {
         let store = scratch.snapshots
         try store.write(.at(1, position: 1), "old")
         let path = try store.write(.at(2, position: 5), "new state").path
@@ -80,7 +80,7 @@ import Time
         #expect(try store.list().map(\.problem) == [problem])
     }
 
-    @Test func `only snapshots of the same stage, logs and version fit`() throws {
+    @Test func `only snapshots of the same stage, logs and version, up to the log's end, fit`() throws {
         let store = scratch.snapshots
         var others = [SnapshotHeader](repeating: .at(1, position: 1), count: 5)
         others[0].log = LogIdentity(seed: "other", name: "log")

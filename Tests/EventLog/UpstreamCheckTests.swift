@@ -57,7 +57,7 @@ import Time
         #expect(problem.reason == "the cursor goes back from sequence 4 of 'changes' to 3")
     }
 
-    @Test func `an upstream log with another identity is reported`() throws {
+    @Test func `an upstream log with another identity is reported, and so is a changed upstream.json`() throws {
         let scratch = Scratch()
         try writeChanges(in: scratch, events: 5)
         try writeMatches(in: scratch, cursors: [1], upstream: LogIdentity(seed: "other", name: "changes"))
