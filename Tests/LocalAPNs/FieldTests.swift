@@ -48,7 +48,8 @@ struct FieldTests {
 
     @Test mutating func `a missing push type gives a warning, or is rejected if a quirk says so`() throws {
         #expect(
-            try fixture.warnings { $0.set("apns-push-type", nil) } == ["no apns-push-type: may be delayed or dropped"])
+            try fixture.warnings { $0.set("apns-push-type", nil) }
+                == ["no apns-push-type: the push may be delayed or dropped"])
         fixture.check.quirks.missingPushType = .refuse
         #expect(try refusal("apns-push-type", nil) == .bad("MissingPushType"))
     }

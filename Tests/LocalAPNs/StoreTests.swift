@@ -84,7 +84,7 @@ struct NoticeTests {
         #expect(notice.title == "T")
     }
 
-    @Test func `a push without alert, badge and sound is a background push`() {
+    @Test func `a push without alert, badge or sound is a background push`() {
         #expect(notice(#"{"aps":{"content-available":1}}"#).isBackground)
         #expect(!notice(#"{"aps":{"badge":0}}"#).isBackground)
     }

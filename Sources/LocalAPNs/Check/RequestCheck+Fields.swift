@@ -29,7 +29,7 @@ extension RequestCheck {
     private func pushType(of request: PushRequest, _ inspection: inout Inspection) throws(Refusal) -> PushType? {
         guard let text = request.header("apns-push-type") else {
             guard quirks.missingPushType == .accept else { throw .bad("MissingPushType") }
-            inspection.warnings.append("no apns-push-type: may be delayed or dropped")
+            inspection.warnings.append("no apns-push-type: the push may be delayed or dropped")
             return nil
         }
         guard let type = PushType(rawValue: text) else { throw .bad("InvalidPushType") }
