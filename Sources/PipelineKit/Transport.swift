@@ -264,7 +264,7 @@ public struct TransportAnswer: Sendable, Hashable {
     public var attempts: Int
     /// When a deferred push should be handed out again; nil if the stage may choose the time.
     public var until: Instant?
-    /// When the push service says the address became invalid.
+    /// When the address became invalid, according to the push service.
     public var since: Instant?
     /// Whether the device may get the push twice, because an earlier attempt had no answer.
     public var mayRepeat: Bool
