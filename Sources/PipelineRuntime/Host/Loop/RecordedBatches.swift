@@ -47,7 +47,7 @@ struct RecordedBatches {
 
     var setAside: UInt64? { past.setAside }
 
-    /// The answer to a push, if it came at once; nil if it came later.
+    /// The answer to a push, if it came at once; nil if a later batch has the answer.
     mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batchAnswers.takeImmediateAnswer(to: id) }
 
     /// The answers at the end of the current batch.
