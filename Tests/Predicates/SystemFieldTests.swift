@@ -23,7 +23,7 @@ struct SystemFieldTests {
         ("creationDate != nil", true), ("created == 1", true), ("#creationDate == 1767225600000", false),
         ("NOT #recordID == 'n1'", false),
     ])
-    func `text can compare CloudKit's system fields`(_ text: String, _ holds: Bool) throws {
+    func `a predicate's text can compare CloudKit's system fields`(_ text: String, _ holds: Bool) throws {
         #expect(try RecordPredicate(text: text).matches(record: Self.record) == holds)
         #expect(try !RecordPredicate(text: text).matches(record: #"{"fields":{}}"#))
     }

@@ -6,7 +6,7 @@ extension RecordStore {
     /// The maximum number of rows that one read looks at, including rows of types that the client does not want.
     private static let rowsMax = 5_000
 
-    /// The records of a zone that changed since a token, in the order of their newest changes.
+    /// The records that changed in a zone since a token, in the order of their newest changes.
     ///
     /// - Parameters:
     ///   - token: Nil for all records of the zone that are not deleted.
@@ -44,7 +44,7 @@ extension RecordStore {
         }
     }
 
-    /// The zones of a database that changed since a token. The default zone is always left out, as in CloudKit
+    /// The zones that changed in a database since a token. The default zone is always left out, as in CloudKit
     /// (CKDatabaseSubscription).
     ///
     /// - Parameter token: Nil for all zones that are not deleted.
