@@ -29,7 +29,7 @@ struct FileTests {
         #expect(try TestStore(folder).dump == dump)
     }
 
-    @Test func `only its owner may read the store's file`() throws {
+    @Test func `only the owner of the store's file may read it`() throws {
         _ = try TestStore(folder)
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
