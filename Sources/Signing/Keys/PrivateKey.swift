@@ -17,7 +17,7 @@ package struct PrivateKey: Sendable {
         }
     }
 
-    /// - Parameter pem: PKCS#8 (RFC 5208), as in Apple's `.p8` files, or SEC 1 (RFC 5915), without other text.
+    /// - Parameter pem: Only the key: in PKCS#8 (RFC 5208), as in Apple's `.p8` files, or in SEC 1 (RFC 5915).
     /// - Throws: If the text is not such a key, or the key is on another curve.
     package init(pem: String) throws(SigningError) {
         let number = try PrivateNumber(PEMBlock(pem))
