@@ -24,8 +24,8 @@ struct PendingPushes {
 
     subscript(key: PendingKey) -> PendingPush? { byKey[key] }
 
-    /// Whether a push or notice of the device's user may wait. Two users may share a hash, so the result may be true
-    /// although nothing waits for the user.
+    /// False only if no push and no notice of the device's user waits. Two users may share a hash, so the result may be
+    /// true although nothing waits for the user.
     func mayHavePushes(ofOwnerOf device: Device) -> Bool {
         !countByOwner.isEmpty && countByOwner[device.ownerHash] != nil
     }
