@@ -26,7 +26,7 @@ struct GatewayStartTests {
         }
     }
 
-    @Test func `if the log no longer has the events that a store needs, the gateway's error names the ways out`()
+    @Test func `if the log no longer has the events that a store needs, the gateway's error says what to do`()
         async throws
     {
         let log = "{sync: never, segmentBytes: 64KiB, snapshotBytes: 4KiB, retention: {bytes: 64KiB}}"
