@@ -85,7 +85,8 @@ def check(welcome: dict, lines: list[bytes]) -> None:
     if done > len(lines) or welcome.get("checksum", sent) != sent:
         report(f"the input does not begin with the {done} lines that were sent before under this name", 65)
     if done:
-        report(f"{done} lines were sent in an earlier run, {welcome.get('refused', 'unknown')} of them refused")
+        refused = welcome.get("refused", "an unknown number")
+        report(f"{done} lines were sent in an earlier run, {refused} of them refused")
 
 
 def message(lines: list[bytes]) -> bytes:
