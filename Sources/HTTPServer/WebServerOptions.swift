@@ -19,8 +19,8 @@ package struct WebServerOptions: Sendable {
     package var eventLoopThreads = 1
     /// Nil if requests get no ID.
     package var requestIDs: RequestIDs?
-    /// Set if all clients connect through a proxy. Returns the client's address that the proxy has added to the headers
-    /// of a request; nil if it has added none. Must not block.
+    /// Nil unless all clients connect through a proxy. Returns the client's address that the proxy has added to the
+    /// headers of a request; nil if it has added none. Must not block.
     package var forwardedClient: (@Sendable (HTTPFields) -> String?)?
     /// Called on an event loop once for each request whose head was read, when the answer or the connection ends. Must
     /// not block.

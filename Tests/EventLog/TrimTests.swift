@@ -34,7 +34,7 @@ import Time
         #expect(try empty.writer().segments().map(\.lastSequence) == [0])
     }
 
-    @Test func `a trim removes the whole segments before a sequence`() throws {
+    @Test func `a trim removes the segments that end before a sequence, but never the last segment`() throws {
         for sequence in 0...25 as ClosedRange<UInt64> {
             let scratch = Scratch()
             let writer = try writeLog(in: scratch)

@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: ["HTTP/1.0\r\n\r\n", "HTTP/1.1\r\nhost: x\r\nconnection: Close\r\n\r\n"])
-    func `if a client wants the connection closed, its answer has "connection: close"`(rest: String) async throws {
+    func `if a client wants the connection closed, the answer has "connection: close"`(rest: String) async throws {
         let rig = try await ServerRig()
         let client = try rig.connect()
         client.send("GET / " + rest)
@@ -147,7 +147,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `the log describes requests without secrets`() async throws {
+    @Test func `a log entry describes its request, but contains none of the request's secrets`() async throws {
         let rig = try await ServerRig()
         let client = try rig.connect()
         client.send(

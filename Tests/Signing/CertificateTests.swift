@@ -121,7 +121,7 @@ import Testing
         // A public key that is not a point of the curve.
         Samples.certificate.replacing("\nRQxfcd9", with: "\nRQxfcd8"),
     ])
-    func `a text that is not exactly one supported certificate in PEM is an error`(text: String) {
+    func `a text without exactly one supported certificate in PEM is an error`(text: String) {
         #expect(throws: SigningError.self) { try Certificate(pem: text) }
     }
 

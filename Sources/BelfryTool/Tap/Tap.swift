@@ -7,12 +7,12 @@ struct Tap: Sendable {
     let context: HostContext
     let start: TapStart
     let limit: UInt64
-    let eventsOnly: Bool
+    let printsEventsOnly: Bool
     /// How long the stage may take to answer a question about its health. The wait for events has no limit.
     let timeout: Duration
 
     func run() throws {
-        let printer = EventPrinter.standard(eventsOnly: eventsOnly)
+        let printer = EventPrinter.standard(eventsOnly: printsEventsOnly)
         var state = State(start: start, eventsLeft: limit)
         while state.eventsLeft > 0 {
             do { try follow(printer, &state) } catch LinkError.refused(_, "link.after", _) {

@@ -48,8 +48,8 @@ struct TapCommand: AsyncParsableCommand {
         surroundings.toolKeys = try keys.pair()
         let host = try StageHost(try checked.stage(stage), of: checked.file, in: surroundings)
         let tap = Tap(
-            plan: host.plan, context: surroundings.context, start: from, limit: limit ?? .max, eventsOnly: bare,
-            timeout: timeout.duration)
+            plan: host.plan, context: surroundings.context, start: from, limit: limit ?? .max,
+            printsEventsOnly: bare, timeout: timeout.duration)
         try await SocketThread.run(name: "tap") { try tap.run() }
     }
 }

@@ -115,7 +115,10 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 3 mac", "failed 3 pad"])
     }
 
-    @Test func `the state has a line for each waiting push, and their number for each device`() throws {
+    @Test
+    func `the state pending has a line for each waiting push, and the state devices has their number for each device`()
+        throws
+    {
         var (harness, delivery) = try harness()
         harness.answer(deferred(delivery, until: 10, attempts: 2))
         let (pending, devices) = (harness.state("pending"), harness.state("devices"))
