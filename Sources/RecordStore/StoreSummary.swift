@@ -2,10 +2,12 @@ import GRDB
 
 /// The content of a store's file, for the operator. It can be read while a gateway uses the store.
 package struct StoreSummary: Hashable, Sendable {
-    /// An index on a field of the app or a system field. The gateway makes the index after a query first needed it.
+    /// An index on one or two fields, each a field of the app or a system field. The gateway makes the index after a
+    /// query first needed it.
     package struct Index: Hashable, Sendable {
         package let recordType: String
-        /// The name of the field. The name of a system field begins with an underscore.
+        /// The name of the field, or both names with a comma between them. The name of a system field begins with an
+        /// underscore.
         package let field: String
         /// The zone's database, such as `private _alice`.
         package let database: String

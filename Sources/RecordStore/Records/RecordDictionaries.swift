@@ -72,7 +72,7 @@ package struct RecordDictionaries: ~Copyable {
         let type = field[.type] == nil ? value.inferredFieldType : nil
         if let assetURL, value.holdsAssets {
             field.append(to: &buffer, value, type) { $0.append(asset: $1, assetURL) }
-        } else if numbersAsStrings, field.holdsPlainNumbers {
+        } else if numbersAsStrings, field.mayHoldPlainNumbers {
             field.append(to: &buffer, value, type) { $0.append(asString: $1) }
         } else if let type {
             buffer.append(UnsafeRawBufferPointer(rebasing: field.raw.dropLast()))
@@ -128,7 +128,7 @@ extension JSONValue {
     }
 
     /// Whether a field may hold INT64 or DOUBLE values, not timestamps.
-    fileprivate var holdsPlainNumbers: Bool {
+    fileprivate var mayHoldPlainNumbers: Bool {
         guard let type = self[.type] else { return true }
         return ["INT64", "DOUBLE", "NUMBER_INT64", "INT64_LIST", "DOUBLE_LIST", "NUMBER_INT64_LIST"].contains {
             type.equals($0)

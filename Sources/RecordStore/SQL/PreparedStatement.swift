@@ -11,7 +11,7 @@ struct PreparedStatement {
 
     init(_ statement: Statement) { (handle, owner) = (statement.sqliteStatement, statement) }
 
-    /// - Parameter handle: A statement that ``close()`` must close.
+    /// - Parameter handle: The owner of the new value must close it with ``close()``.
     init(_ handle: SQLiteStatement) { (self.handle, owner) = (handle, nil) }
 
     func close() { sqlite3_finalize(handle) }

@@ -61,8 +61,8 @@ final class ReadConnection: SQLConnection, @unchecked Sendable {
         return try result.get()
     }
 
-    /// Counts work on the values of rows. SQLite's own count does not include this work. One unit is the time that a
-    /// byte of JSON takes.
+    /// Counts work on the values of rows. SQLite's own count does not include this work. One unit is the time in which
+    /// one byte of JSON is parsed.
     ///
     /// - Throws: ``ReadStop``
     func spend(_ amount: Int) throws {

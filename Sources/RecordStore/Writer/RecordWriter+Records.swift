@@ -53,7 +53,6 @@ extension RecordWriter {
         }
     }
 
-    /// - Returns: What the record refers to.
     private func insert(
         _ record: JSONValue, _ type: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent
     ) throws -> RecordLinks.Kinds {
@@ -74,7 +73,6 @@ extension RecordWriter {
         return links.kinds
     }
 
-    /// - Returns: What the record refers to.
     private func update(
         _ old: OldRecord, _ record: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent
     ) throws -> RecordLinks.Kinds {

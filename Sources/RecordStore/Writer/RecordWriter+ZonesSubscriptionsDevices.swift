@@ -73,7 +73,7 @@ extension RecordWriter {
 }
 
 extension [UInt8] {
-    /// The first bytes that sort after all bytes with this prefix.
+    /// The first byte string that sorts after all byte strings with this prefix.
     ///
     /// - Precondition: At least one byte is not 0xFF.
     var successor: [UInt8] {
@@ -81,6 +81,6 @@ extension [UInt8] {
         while let last = bytes.popLast() {
             if last < 0xFF { return bytes + [last + 1] }
         }
-        preconditionFailure("no bytes sort after \(self)")
+        preconditionFailure("no byte of the prefix is less than 0xFF: \(self)")
     }
 }
