@@ -50,8 +50,8 @@ struct RandomQueries {
     }
 
     private mutating func list() -> String {
-        let isNumbers = random.isOneIn(2)
-        let elements = (0..<random.below(4)).map { _ in isNumbers ? number() : text() }
+        let hasNumbers = random.isOneIn(2)
+        let elements = (0..<random.below(4)).map { _ in hasNumbers ? number() : text() }
         return #"{"value":[\#(elements.joined(separator: ","))]}"#
     }
 

@@ -95,7 +95,7 @@ struct ReadLimitTests {
         }
     }
 
-    @Test func `a read that skips only deleted records can be stopped`() throws {
+    @Test func `a read that finds only deleted records, and skips them, can be stopped`() throws {
         let test = try Self.store()
         try test.apply((0..<500).map { Line.delete("r\($0)", zone: "Z") })
         let zone = ZoneKey(name: "Z")

@@ -55,7 +55,9 @@ struct RecordTests {
         (#"{"recordName":5}"#, nil), (#"{"fileChecksum":5}"#, nil), (#"[{"recordName":"r"},{"a":1}]"#, nil),
         (#"["a",1]"#, nil), (#"[1,null]"#, "INT64_LIST"),
     ])
-    func `an answer names the type of a field whose writer named none`(value: String, type: String?) throws {
+    func `an answer names the type of a field whose writer named none, if the value shows it`(
+        value: String, type: String?
+    ) throws {
         let test = try TestStore()
         let fields = #"{"typed":{"type":"TIMESTAMP","value":7}, "f" : {"value":\#(value) }}"#
         try test.apply([Line.save("a", fields)])
@@ -169,7 +171,8 @@ struct RecordLinkTests {
         #expect(try test.store.recordsWithBrokenReferences().isEmpty)
     }
 
-    @Test func `a DELETE_SELF reference makes its record dependent, except in a field of a type like ASSETID`() throws {
+    @Test
+    func `a DELETE_SELF reference makes its record dependent, unless the field's type allows no reference`() throws {
         let test = try TestStore()
         let reference = #"{"recordName":"t","action":"DELETE_SELF"}"#
         let fields = [
