@@ -11,7 +11,7 @@ struct ChangeEvent {
     let db: Database
     let statements: WriterStatements
 
-    /// Whether a command with a request led to the event, so that a client waits for it.
+    /// Whether the event's command named a request. A client may wait for such an event.
     var hasRequest: Bool { event[.request]?.isString == true }
 
     /// The time of the event in milliseconds since 1970.

@@ -7,8 +7,8 @@ import PipelineRuntime
 ///
 /// The comparison of the first stage begins at its log's beginning, or at a snapshot if the beginning is gone. The
 /// comparison of a later stage begins with the first event that its upstream stage writes in the comparison. The
-/// machines are fed up to this event, from the beginning of the logs or from an earlier snapshot. If neither can be
-/// used, the comparison begins at a later snapshot.
+/// machines are first fed all input before this event, from the beginning of the logs or from an earlier snapshot. If
+/// neither can be used, the comparison begins at a later snapshot.
 struct LockstepStart {
     let recorded: RecordedStage
     let baseline: any StageMachine

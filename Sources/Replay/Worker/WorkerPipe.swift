@@ -11,7 +11,7 @@ final class WorkerPipe {
         case timedOut
         /// A system call failed with this `errno`.
         case failed(Int32)
-        /// The other process sent something that is not a message.
+        /// The other process sent something that is not a message, or a message that the protocol does not allow here.
         case invalidMessage(String)
     }
 
