@@ -35,7 +35,7 @@ package struct RecordedStage: Sendable {
     }
 
     /// The last input event that is safe to feed after the end of the stage's log. The stage may have crashed on the
-    /// event after it. `UInt64.max` if no crash is noted.
+    /// event after it. `UInt64.max` if no note names such an event.
     func lastSafeInput(after cursor: UInt64) -> UInt64 {
         CrashNote.read(logDirectory: log.directory, of: log.identity, after: cursor).map { $0.events.lowerBound - 1 }
             ?? .max

@@ -66,7 +66,7 @@ struct PreparedStatement {
     }
 }
 
-/// The current row of a statement. Valid only during the call that gets it.
+/// The current row of a statement. Valid only during the call to which it is passed.
 struct SQLRow {
     fileprivate let handle: SQLiteStatement
 

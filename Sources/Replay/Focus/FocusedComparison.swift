@@ -33,8 +33,9 @@ struct FocusedComparison {
         return !inputs.isEmpty && readEvent(line) { $0.natural(.push).map(inputs.contains) } ?? false
     }
 
-    /// Compares a batch of the log with the machine's output, and empties that output. Returns the first mismatch; nil
-    /// if the machine made all events of the batch about the subject identically, or if the batch is skipped.
+    /// Compares the events about the subject in a batch of the log with those in the machine's output, and empties that
+    /// output. Returns the first mismatch; nil if the machine made each of these events identically, or if the batch is
+    /// skipped.
     ///
     /// - Parameter isSkipped: Whether the batch comes before the range to compare.
     mutating func compare(_ batch: EventLogReader.Batch, with output: MachineOutput, isSkipped: Bool)

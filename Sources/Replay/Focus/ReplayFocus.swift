@@ -19,7 +19,8 @@ package struct ReplayFocus: Hashable, Sendable {
 
     package init(_ subject: Subject, _ name: String) { (self.subject, self.name) = (subject, ExactText(name)) }
 
-    /// This focus, extended to the effects of the record's changes. Reads the source's log.
+    /// A focus on a record, extended to the effects of the record's changes in the source's log. Any other focus does
+    /// not change.
     package func followingEffects(in recorded: RecordedPipeline) throws -> ReplayFocus {
         guard subject == .record, let source = recorded.stages.first(where: \.isSource) else { return self }
         var focus = self

@@ -37,8 +37,8 @@ struct DeadLetterComparison {
         return nil
     }
 
-    /// Checks that an event on which the stage crashed has a dead letter that says so. The replay does not feed this
-    /// event to the machine, so there is no letter of the machine to compare the text with.
+    /// Checks that an event on which the stage crashed has a dead letter that says so. The text of this letter is not
+    /// compared: the replay does not feed the event to the machine, so the machine makes no letter.
     func compareCrash(at sequence: UInt64, isSkipped: Bool) throws -> ReplayDifference? {
         if try isTrimmedAway(sequence) { return nil }
         let recorded = try lines?.next()

@@ -20,7 +20,7 @@ package struct ReplayDifference: Hashable, Sendable {
     /// The event's sequence. After the end of the log: the sequence that the event would get. If the stage's state
     /// differs from a snapshot: the last event before the snapshot. 0 if the log was made from another upstream log.
     package var sequence: UInt64
-    /// JSON pointer (RFC 6901) to the first member that differs; nil unless both sides have the event.
+    /// JSON pointer (RFC 6901) to the first member that differs; nil if only one side has the event.
     package var pointer: String?
     /// The text of the member, or of the whole event if ``pointer`` is nil. Nil when the log does not have the member
     /// or the event. If the stage's state differs from a snapshot: a JSON string that names the snapshot.

@@ -7,7 +7,7 @@ import Time
 /// An input event of the baseline or of the variant.
 struct LockstepEvent {
     var sequence: UInt64
-    /// Without its line feed. Valid only during the call that gets it.
+    /// Without its line feed. Valid only during the call to which it is passed.
     var line: UnsafeRawBufferPointer
 }
 
