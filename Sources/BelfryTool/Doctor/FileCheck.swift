@@ -1,7 +1,7 @@
 import PipelineKit
 
-/// Checks the pipeline file as `belfry validate` does, and warns about stages with `open: true`. If the doctor has its
-/// own keys, it does not check the stages' keys.
+/// Checks the pipeline file as `belfry validate` does, but a secret key that cannot be read is an error here. Also warns
+/// about stages with `open: true`. If the doctor has its own keys, it does not check the stages' keys.
 struct FileCheck: DoctorCheck {
     let name = "file"
 
