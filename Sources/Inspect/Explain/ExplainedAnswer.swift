@@ -294,7 +294,7 @@ extension ExplainedAnswer {
     }
 }
 
-// MARK: - For programs
+// MARK: - Verdict and JSON
 
 extension ExplainedAnswer {
     var target: String {
