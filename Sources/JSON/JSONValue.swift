@@ -30,7 +30,7 @@
         return unsafe UnsafeRawBufferPointer(start: bytes + Int(node.start), count: node.length)
     }
 
-    /// The byte offset of the value in its text.
+    /// The byte offset of the value in the parsed text.
     @inlinable package var offset: Int { Int(node.start) }
 
     /// The number of members or elements; 0 for a scalar.

@@ -14,7 +14,7 @@ struct MemberTests {
         #expect(read("\"a\"") { $0["a"] == nil } == .success(true))
     }
 
-    @Test func `members and elements have the order of the text`() {
+    @Test func `members and elements have the order of the text, and a value of another kind has none`() {
         #expect(read(text) { $0.members.map { $0.key.string } } == .success(["a", "b", "a", "", "e"]))
         #expect(read(text) { $0["b"]?["c"]?.elements.map { $0.count } } == .success([0, 2, 1]))
         #expect(read(text) { $0.elements.map { $0.count } } == .success([]))

@@ -43,11 +43,11 @@ struct RepeatedKeyTests {
         #expect(refusal("{\"é\":1,\"e\u{301}\":2,\"E\":3,\"e\":4}", limits: strict) == nil)
     }
 
-    @Test func `a long key is cut in the error's text`() {
+    @Test func `the error's text cuts a long key and escapes a line break`() {
         let key = String(repeating: "k", count: 100_000)
         let description = refusal("{\"\(key)\":1,\"\(key)\":2}", limits: strict)?.description
         #expect(description?.hasPrefix("key \"kkk") == true && (description?.count ?? 0) < 150)
-        let lines = refusal(#"{"a\nb":1,"a\nb":2}"#, limits: strict)?.description
-        #expect(lines == #"key "a\nb" appears twice in one object at byte 10"#)
+        let escaped = refusal(#"{"a\nb":1,"a\nb":2}"#, limits: strict)?.description
+        #expect(escaped == #"key "a\nb" appears twice in one object at byte 10"#)
     }
 }
