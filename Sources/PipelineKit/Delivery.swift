@@ -109,9 +109,9 @@ public struct Delivery: Sendable {
     public var head: [UInt8] { content.head }
     /// The line after ``head``. If devices of the push get the same payload, their deliveries can share this array.
     public var rest: [UInt8] { content.rest }
-    /// The whole payload, before parts were left out. ``line`` does not contain this payload. All devices of the push
-    /// share the payload's memory. Nil if no part was left out, or if the whole payload is too long to be kept. Also
-    /// nil if the push is handed out after it waited in the deliver stage, for example for a retry.
+    /// The whole payload, before parts were left out. ``line`` does not contain this payload. The deliveries of one
+    /// push can share the payload's memory. Nil if no part was left out, or if the whole payload is too long to be
+    /// kept.
     public var unpruned: [UInt8]? { content.unpruned }
 
     /// - Parameters:
@@ -162,8 +162,8 @@ extension Delivery.App: Hashable {
 }
 
 extension Delivery: Hashable {
-    /// Compares the IDs, the transports and the whole lines. Where a line is divided into ``head`` and ``rest`` makes
-    /// no difference.
+    /// Compares the IDs, the transports and the whole lines. The place at which a line is divided into ``head`` and
+    /// ``rest`` makes no difference.
     public static func == (left: Delivery, right: Delivery) -> Bool {
         left.id == right.id && left.transport == right.transport && left.hasSameLine(as: right)
     }

@@ -1,7 +1,7 @@
 /// Operations on paths as text, independent of the file system.
 enum FilePathText {
-    /// The path that `path` means in `folder`. The result has no component `.`, and no component `..` where possible.
-    /// An absolute `path` does not depend on `folder`.
+    /// The path that `path` means in `folder`, without components `.` and, where possible, without components `..`. The
+    /// result is `.` if no component remains of a relative path. An absolute `path` does not depend on `folder`.
     static func join(_ folder: String, _ path: String) -> String {
         let whole = path.hasPrefix("/") ? path : "\(folder)/\(path)"
         var parts: [Substring] = []

@@ -110,7 +110,7 @@ struct PipelineDraft {
 
 extension PipelineDraft {
     private mutating func checkUpstreams() {
-        // These are the names of all stages. `entries` leaves out the stages that have mistakes.
+        // These are the names of all stages. `entries` leaves out stages whose common settings could not be read.
         let names = header?.stages.map(\.name) ?? []
         for entry in entries {
             guard let from = entry.common.from, !names.contains(from) else { continue }

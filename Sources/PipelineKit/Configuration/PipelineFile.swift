@@ -2,8 +2,8 @@ import EventLog
 
 /// A pipeline: its stages, how they are linked, and where their logs are.
 ///
-/// Reading a file checks the settings of the pipeline as a whole, the keys that all stages have, and the rules between
-/// stages. Each stage's type checks the stage's own settings when it decodes them.
+/// Reading a file checks the settings of the pipeline as a whole, the settings that all stages have, and the rules
+/// between stages. Each stage's type checks the stage's own settings when it decodes them.
 package struct PipelineFile: Sendable {
     /// The pipeline's name.
     package let name: String

@@ -25,10 +25,10 @@ package struct PipelineStage: Sendable {
     /// Whether other machines may reach the stage's link and door without a key.
     package let isOpen: Bool
     /// The stage's own settings, to be decoded with ``SettingsReader/decode(_:)``. The reader also holds the common
-    /// keys, and does not report them as unknown.
+    /// settings, and does not report their keys as unknown.
     package internal(set) var settings: SettingsReader
 
-    /// The keys that all stages have.
+    /// The keys of the settings that all stages have.
     package static let commonKeys: Set<String> = [
         "stage", "from", "bind", "log", "command", "directory", "curve", "open",
     ]

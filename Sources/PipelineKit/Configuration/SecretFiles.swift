@@ -1,5 +1,5 @@
-/// Finds secrets of stages and of the gateway whose files this process cannot use. Environment variables and credentials
-/// are not checked: only the process that uses them has them.
+/// Finds secrets of stages and of the gateway whose files this process cannot use. Environment variables and
+/// credentials are not checked: only the process that uses them has them.
 extension PipelineFile {
     /// The errors that the stages and the gateway would report about secret files if this user started them on this
     /// machine, sorted by their places in the pipeline file.
@@ -28,9 +28,9 @@ extension SettingsReader {
     }
 
     private func secretFileError(_ node: SettingsNode, _ path: String) -> [SettingsError] {
-        let place = SettingsError(file: file, at: node.place, keyPath: path, reason: "")
+        let errorHere = SettingsError(file: file, at: node.place, keyPath: path, reason: "")
         do throws(SettingsError) {
-            _ = try Secret(node, folder: folder, error: place).reveal()
+            _ = try Secret(node, folder: folder, error: errorHere).reveal()
             return []
         } catch {
             return [error]

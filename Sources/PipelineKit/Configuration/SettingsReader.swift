@@ -69,7 +69,7 @@ public struct SettingsReader: Sendable {
     /// All keys, in the order of the file.
     public var keys: [String] { order }
 
-    /// The keys that a plugin reads, and the keys that this reader knew before, such as the keys that all stages have.
+    /// The keys that a plugin reads, and the keys that this reader knew before, such as ``PipelineStage/commonKeys``.
     package func keys<Settings: PluginSettings>(of type: Settings.Type) throws(SettingsError) -> [String] {
         var reader = self
         _ = try Settings(from: &reader)
