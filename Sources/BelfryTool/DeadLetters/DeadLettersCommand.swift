@@ -57,7 +57,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             container, environment, user, device, transport, topic, redrivable, obsolete, by, impossible. Exits with 0.
             """)
 
-    @OptionGroup var source: DeadLetterLogsOptions
+    @OptionGroup var deadLetterLogs: DeadLetterLogsOptions
 
     @OptionGroup(title: "Filters")
     var options: DeadLetterOptions
@@ -74,7 +74,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let text = DeadLetterListText(found: try source.find(options.filter), limit: limit)
+        let text = DeadLetterListText(found: try deadLetterLogs.find(options.filter), limit: limit)
         if output.isJSON {
             try text.json { try StandardOutput.write(line: $0) }
         } else {

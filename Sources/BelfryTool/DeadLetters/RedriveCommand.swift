@@ -42,7 +42,7 @@ struct RedriveCommand: AsyncParsableCommand {
             prints an object for each letter, then a summary: type (redrive with its command, left_out, refused, summary).
             """)
 
-    @OptionGroup var source: DeadLetterLogsOptions
+    @OptionGroup var deadLetterLogs: DeadLetterLogsOptions
 
     @OptionGroup(title: "Filters")
     var options: DeadLetterOptions
@@ -81,8 +81,8 @@ struct RedriveCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let plan = RedrivePlan(try source.find(options.filter, including: include), limit: limit)
-        let commands = RedriveCommands(folder: plan.found.logs.folder, now: source.now ?? .wall())
+        let plan = RedrivePlan(try deadLetterLogs.find(options.filter, including: include), limit: limit)
+        let commands = RedriveCommands(folder: plan.found.logs.folder, now: deadLetterLogs.now ?? .wall())
         var text = RedriveText(plan: plan, content: commands.content)
         let isForPeople = !output.isJSON
         if isForPeople { try write(text.preview()) }
@@ -118,7 +118,7 @@ struct RedriveCommand: AsyncParsableCommand {
     }
 
     private func sourcePlan() throws -> HostPlan {
-        let pipeline = source.place.pipeline
+        let pipeline = deadLetterLogs.place.pipeline
         guard LogPlace.isFile(pipeline) else {
             throw ToolFailure(
                 .usage,
