@@ -9,7 +9,7 @@ struct SettingsNode: Sendable {
     enum Content: Sendable {
         /// A key with no value, or `null`.
         case nothing
-        /// `plain` when written without quotes.
+        /// `plain` for a plain scalar of YAML: without quotes, and not a block after `|` or `>`.
         case scalar(String, plain: Bool)
         case list([SettingsNode])
         case mapping([Entry])

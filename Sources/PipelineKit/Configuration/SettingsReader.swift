@@ -139,7 +139,8 @@ extension SettingsReader {
         }
     }
 
-    /// The key's value. If a mistake at the key was already reported, returns `placeholder`, which is never used.
+    /// The key's value. If a mistake at the key was already reported, returns `placeholder`: the caller refuses the
+    /// settings anyway.
     mutating func required<Value>(
         _ key: String, placeholder: Value, _ read: (SettingsNode) throws(Complaint) -> Value
     ) throws(SettingsError) -> Value {
