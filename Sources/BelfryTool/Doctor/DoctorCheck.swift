@@ -7,8 +7,9 @@ protocol DoctorCheck: Sendable {
     /// The name of the check, in one word.
     var name: String { get }
 
-    /// Checks the target. Returns one finding of severity ``Finding/Severity/ok`` if the check finds no problem. If the
-    /// target has nothing that the check looks at, returns an empty list, or a note that says what is absent.
+    /// Checks the target. If the check finds no problem, returns a finding of severity ``Finding/Severity/ok``, or an
+    /// empty list. If the target has nothing that the check looks at, returns an empty list, or a note that says what
+    /// is absent.
     ///
     /// - Throws: An error that prevents the check. The doctor reports the error as a finding.
     func findings(in target: DoctorTarget) async throws -> [Finding]
