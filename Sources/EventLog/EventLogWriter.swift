@@ -72,7 +72,11 @@ import Time
         commit = GroupCommit(
             opened.file, sequence: opened.state.nextSequence - 1, bytes: opened.bytes,
             policy: home == nil ? options.sync : .never, calls: options.calls)
-        if let home { commit = try takeOver(home) }
+        if let home {
+            commit = try takeOver(home)
+        } else {
+            try HomeNote.noteAbsence(in: directory.path, calls: options.calls)
+        }
     }
 
     /// The last event's sequence; 0 in a log without events.

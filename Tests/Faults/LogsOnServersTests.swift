@@ -68,6 +68,40 @@ struct LogsOnServers {
         }
     }
 
+    @Test func `an existing pipeline gets its logs onto servers and back, byte for byte`() async throws {
+        try await SocketThread.run(name: "faults") {
+            let servers = try NATSServers()
+            let pipeline = try LivePipeline(log: "{segmentBytes: 64KiB}")
+            let commands = Notes.commands(900)
+            try pipeline.send(Array(commands[..<300]), from: "files")
+            try pipeline.waitFor("outcome", count: 298)
+            #expect(try pipeline.stop() == [])
+            let before = try pipeline.segments()
+
+            try pipeline.edit(LivePipeline.yaml(log: Self.log(on: servers, replicas: 1)))
+            try pipeline.startAgain()
+            try pipeline.send(Array(commands[300..<600]), from: "home")
+            try pipeline.waitFor("outcome", count: 598)
+            #expect(try pipeline.stop() == [])
+            let during = try pipeline.segments()
+            for (name, bytes) in before {
+                #expect(during[name].map { bytes == $0.prefix(bytes.count) } ?? bytes.isEmpty, "\(name)")
+            }
+
+            try FileManager.default.removeItem(atPath: pipeline.data)
+            try pipeline.startAgain()
+            #expect(try pipeline.stop() == [])
+            #expect(try pipeline.segments() == during)
+
+            try pipeline.edit(LivePipeline.yaml(log: "{segmentBytes: 64KiB}"))
+            try pipeline.startAgain()
+            try pipeline.send(Array(commands[600...]), from: "back")
+            try pipeline.waitFor("outcome", count: 900)
+            #expect(try pipeline.stop() == [] && pipeline.problemsOfLogs() == [])
+            #expect(Set(try pipeline.pushes()).count == 900)
+        }
+    }
+
     @Test(.full) func `a pipeline stops although no server answers`() async throws {
         try await SocketThread.run(name: "faults") {
             let servers = try NATSServers()
@@ -85,6 +119,18 @@ struct LogsOnServers {
 }
 
 extension LivePipeline {
+    /// The content of each segment of the stages' logs, by log and file.
+    fileprivate func segments() throws -> [String: Data] {
+        var segments: [String: Data] = [:]
+        for log in ["changes", "matches", "notifications", "pushes", "outcomes"] {
+            let folder = "\(data)/logs/\(log)"
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".log") {
+                segments["\(log)/\(name)"] = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
+            }
+        }
+        return segments
+    }
+
     /// Kills every process, removes the data folder, and starts the pipeline again as on another host.
     fileprivate func loseHost() throws {
         up.signal(SIGKILL)

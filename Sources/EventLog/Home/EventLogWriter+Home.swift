@@ -31,10 +31,13 @@ extension EventLogWriter {
         repeat {
             end = try home.read(after: end) { message throws(EventLogError) in try reader.take(message) }
         } while try home.takeOver(after: end) == nil
-        try reader.cutRest()
+        let rest = try reader.rest()
+        let hasUncopied = rest != nil && (note.map { !$0.isComplete } ?? (reader.lastBatches == 0))
+        if let rest, !hasUncopied { try cut(at: rest, because: "the home of the log had not stored these events") }
         try commit.flush()
+        if let rest, hasUncopied { try copy(from: rest, to: home, after: reader.lastBatches, log) }
         let state = OpenedSegment.State(nextSequence: nextSequence, lastNow: lastNow, cursor: cursor)
-        let position = reader.lastBatches
+        let position = hasUncopied ? try HomeNote.read(in: directory)?.position ?? 0 : reader.lastBatches
         let copy = try HomeCopy(
             home, segment,
             HomeNote(
@@ -48,6 +51,27 @@ extension EventLogWriter {
             if reader.files[name] != text { try commit.copyToHome(file: name, text) }
         }
         return commit
+    }
+
+    /// Copies batches that were written without the home, or before the log had one.
+    private func copy(
+        from place: LocalBatches.Place, to home: any HomeLog, after position: UInt64, _ log: LogDirectory
+    ) throws(EventLogError) {
+        let reader = try SegmentReader(log, place.segment, identity)
+        var state = OpenedSegment.State(nextSequence: place.segment, lastNow: .epoch, cursor: Cursor())
+        var offset: UInt64 = 0
+        while reader.offset < place.offset, case .batch(let batch) = try unsafe reader.peek(withBody: false) {
+            unsafe reader.consume(batch)
+            unsafe state.cursor.fold(batch.header.cursor)
+            (state.nextSequence, state.lastNow) = (reader.nextSequence, reader.lastNow)
+            // A message begins with a segment's own opening, or with one that ``HomeCopy`` makes.
+            if unsafe !batch.isOpening { offset = reader.offset }
+        }
+        let note = HomeNote(
+            position: position, segment: place.segment, offset: offset, sequence: state.nextSequence - 1,
+            isComplete: false)
+        let file = try OpenFile(log.segmentPath(place.segment), O_RDONLY)
+        try HomeCopy(home, file, note, state, directory: directory, calls).copyRest(of: log)
     }
 
     /// Keeps the content of a file beside the log in the log's home, too. Call this after the file was written. Does
@@ -139,10 +163,13 @@ private struct HomeReader {
     /// The first sequence of the local files, if it is not known which messages they come from; else 0.
     private let localFirst: UInt64
     private var hasCompared = false
+    /// Whether the log had its home for all local batches.
+    private let isComplete: Bool
 
     init(_ writer: EventLogWriter, _ note: HomeNote?, _ local: LocalBatches) {
         (self.writer, self.local) = (writer, local)
         (lastBatches, localFirst) = (note?.position ?? 0, note == nil ? local.first : 0)
+        isComplete = note?.isComplete ?? true
     }
 
     mutating func take(_ message: HomeMessage) throws(EventLogError) {
@@ -185,7 +212,12 @@ private struct HomeReader {
                 local?.putBack(next)
                 return
             }
-            try cut(at: next.place, because: "the home of the log has other events there")
+            guard isComplete else {
+                throw fail(
+                    "it has other events from sequence \(batch.fixed.firstSequence) on than \(writer.directory), which "
+                        + "was written without its home: move this folder away, and it is filled again from the home")
+            }
+            try writer.cut(at: next.place, because: "the home of the log has other events there")
         }
         local = nil
         guard batch.fixed.firstSequence == writer.nextSequence else {
@@ -200,15 +232,10 @@ private struct HomeReader {
         }
     }
 
-    /// Cuts off what the home does not have.
-    mutating func cutRest() throws(EventLogError) {
-        guard let next = try local?.next() else { return }
-        try cut(at: next.place, because: "the home of the log had not stored these events")
-        local = nil
-    }
-
-    private func cut(at place: LocalBatches.Place, because reason: String) throws(EventLogError) {
-        try writer.cut(at: place, because: reason)
+    /// Where the local batches begin that the home does not have; nil if it has all.
+    mutating func rest() throws(EventLogError) -> LocalBatches.Place? {
+        defer { local = nil }
+        return try local?.next()?.place
     }
 
     private func fail(_ reason: String) -> EventLogError { .home(log: writer.name, reason: reason) }

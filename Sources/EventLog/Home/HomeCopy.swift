@@ -25,6 +25,16 @@ import Time
         try note.write(to: noteFile, calls)
     }
 
+    /// Copies all that the local files have from here on, in this and later segments.
+    func copyRest(of log: LogDirectory) throws(EventLogError) {
+        for segment in try log.segments() where segment >= note.segment {
+            if segment > note.segment { move(to: try OpenFile(log.segmentPath(segment), O_RDONLY)) }
+            try copy(through: try file.size())
+        }
+        note.isComplete = true
+        try note.write(to: noteFile, calls)
+    }
+
     /// Continues with a new segment, whose first sequence is the log's next. The home has all of the old segment.
     func move(to file: OpenFile) {
         self.file = file
@@ -63,9 +73,8 @@ import Time
         }
         let position = try home.append(.batches(message))
         state = next
-        note = HomeNote(
-            position: position, segment: note.segment, offset: note.offset + UInt64(size),
-            sequence: next.nextSequence - 1)
+        (note.position, note.sequence) = (position, next.nextSequence - 1)
+        note.offset += UInt64(size)
         try note.write(to: noteFile, calls)
     }
 

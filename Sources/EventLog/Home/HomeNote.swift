@@ -12,6 +12,10 @@ struct HomeNote: Hashable {
     var offset: UInt64
     /// The sequence of the last event up to that place.
     var sequence: UInt64
+    /// Whether the log had its home for all later batches, so that batches after the place were never acknowledged.
+    /// False while an existing log is copied to its home for the first time, and after the log was written without
+    /// its home.
+    var isComplete = true
 
     static func path(in directory: String) -> String { directory + "/home.json" }
 
@@ -20,6 +24,7 @@ struct HomeNote: Hashable {
 
     private var members: String {
         #"{"position":\#(position),"segment":\#(segment),"offset":\#(offset),"sequence":\#(sequence)"#
+            + #","complete":\#(isComplete)"#
     }
 
     private var text: String {
@@ -34,8 +39,16 @@ struct HomeNote: Hashable {
         let text = String(decoding: try file.bytes(bytes, at: 0), as: UTF8.self)
         let numbers = text.split { !$0.isASCII || !$0.isNumber }.prefix(4).compactMap { UInt64($0) }
         guard numbers.count == 4 else { return nil }
-        let note = HomeNote(position: numbers[0], segment: numbers[1], offset: numbers[2], sequence: numbers[3])
+        var note = HomeNote(position: numbers[0], segment: numbers[1], offset: numbers[2], sequence: numbers[3])
+        if note.text != text { note.isComplete = false }
         return note.text == text ? note : nil
+    }
+
+    /// Notes that the log is written without its home from now on. Does nothing for a log that never had a home.
+    static func noteAbsence(in directory: String, calls: FileCalls) throws(EventLogError) {
+        guard var note = try read(in: directory), note.isComplete else { return }
+        note.isComplete = false
+        try note.write(to: open(in: directory, calls: calls), calls)
     }
 
     /// Opens the file for ``write(to:_:)``.

@@ -154,6 +154,67 @@ import Time
         #expect(try EventLogReader.all(scratch.log).count < 20)
     }
 
+    @Test(arguments: [0, 7]) func `an existing log is copied to its new home, also if a crash interrupts the copying`(
+        crashes: Int
+    ) throws {
+        let (scratch, other) = (Scratch(), Scratch())
+        let plain = try scratch.writer(segmentBytesMax: 500)
+        for number in 1...60 {
+            let events = number % 5 == 0 ? [] : [event(number, padding: number)]
+            try plain.append(events, cursor: Cursor(["changes": UInt64(number)]), now: Int64(number))
+        }
+        try plain.trim(before: 20)
+        try plain.close()
+        let before = try EventLogReader.all(scratch.log)
+        for crash in 0..<crashes {
+            home.state.withLock { $0.fault = crash % 2 == 0 ? .after : .before }
+            #expect(throws: EventLogError.self) { try writer(scratch, segmentBytesMax: 500) }
+        }
+        let first = try writer(scratch, segmentBytesMax: 500)
+        #expect(first.recovery == nil && first.lastSequence == 48)
+        try first.append([event(61)], now: 61)
+        try first.flush()
+        #expect(try EventLogReader.all(scratch.log).dropLast() == before[...])
+        let copied = try home.batches()
+        #expect(copied == (try EventLogReader.all(scratch.log)))
+        let second = try writer(other, segmentBytesMax: 500)
+        #expect(second.lastSequence == 49 && second.cursor == first.cursor)
+        #expect(try EventLogReader.all(other.log) == copied)
+    }
+
+    @Test func `a log that was written without its home for a while is copied when it has its home again`() throws {
+        let scratch = Scratch()
+        func append(_ number: Int, to writer: EventLogWriter) throws {
+            try writer.append(
+                [event(number, padding: 60)], cursor: Cursor(["changes": UInt64(number)]), now: Int64(number))
+            try writer.close()
+        }
+        try append(1, to: try writer(scratch))
+        try append(2, to: try scratch.writer(segmentBytesMax: 200))
+        try append(3, to: try scratch.writer(segmentBytesMax: 200))
+        let again = try writer(scratch)
+        #expect(again.recovery == nil)
+        try append(4, to: again)
+        #expect(try home.batches().flatMap(\.events).count == 4)
+        #expect(try EventLogReader.all(scratch.log) == home.batches())
+    }
+
+    @Test func `a log that was continued both without its home and by another host is refused`() throws {
+        let (one, two) = (Scratch(), Scratch())
+        let first = try writer(one)
+        try first.append([event(1)], now: 1)
+        try first.close()
+        let plain = try one.writer()
+        try plain.append([event(2)], now: 2)
+        try plain.close()
+        let second = try writer(two)
+        try second.append([event(3)], now: 3)
+        try second.close()
+        let refused = #expect(throws: EventLogError.self) { try writer(one) }
+        #expect("\(try #require(refused))".contains("it has other events from sequence 2 on"))
+        #expect(try EventLogReader.all(one.log).flatMap(\.events) == [event(1), event(2)])
+    }
+
     @Test func `a home that lost messages is refused, and nothing local is cut off`() throws {
         let scratch = Scratch()
         let first = try writer(scratch)
