@@ -2,13 +2,13 @@ import NATS
 
 /// What is wrong with a stream, or with a request about it.
 package enum JetStreamError: Error, Hashable, Sendable {
-    /// JetStream cannot have a stream with this name.
+    /// ``StreamName`` does not allow this name.
     case invalidName(String)
-    /// JetStream refused a request. `operation` is the request, such as `create`.
+    /// JetStream refused a request. `operation` is a verb for the request, such as `make`.
     case refused(operation: String, stream: String, JetStreamRefusal)
-    /// No answer came, so the outcome of the request is unknown if ``NATS/NATSError/mayHaveArrived`` says so.
+    /// No answer came. If ``NATS/NATSError/mayHaveArrived`` is true, the outcome of the request is unknown.
     case unanswered(operation: String, stream: String, NATSError)
-    /// The answer is not what JetStream answers.
+    /// The answer is malformed, so it may not come from JetStream.
     case unreadable(operation: String, stream: String, reason: String)
     /// The stream has no leader, so nobody knows where it ends.
     case withoutLeader(stream: String)
@@ -16,8 +16,7 @@ package enum JetStreamError: Error, Hashable, Sendable {
     case gap(stream: String, sequence: UInt64)
     /// The message was removed with all messages before it. `first` is the stream's oldest message.
     case purged(stream: String, sequence: UInt64, first: UInt64)
-    /// Another writer has continued the stream at `sequence`. Nil: by a message that names no writer, or a message that
-    /// was purged.
+    /// Another writer has stored the message at `sequence`. `by` is nil if the message names no writer, or was purged.
     case replaced(stream: String, sequence: UInt64, by: WriterName?)
     /// The stream has lost messages: it ends with `last`, although its servers had acknowledged `acknowledged`.
     case shortened(stream: String, acknowledged: UInt64, last: UInt64)
@@ -27,9 +26,9 @@ package enum JetStreamError: Error, Hashable, Sendable {
     case changed(stream: String, sequence: UInt64)
     /// The server acknowledged a message at another place than the writer had asked for.
     case misplaced(stream: String, expected: UInt64, found: UInt64)
-    /// Another stream than the writer's stored a message.
+    /// A message of the writer was stored in the stream `other` instead of the writer's stream.
     case elsewhere(stream: String, other: String)
-    /// The writer was interrupted while the outcome of a publish was unknown.
+    /// The writer was interrupted before it knew the outcome of a publish.
     case interrupted(stream: String, sequence: UInt64)
 }
 
@@ -61,11 +60,11 @@ extension JetStreamError: CustomStringConvertible {
     private var problem: String {
         switch self {
         case .invalidName(let name):
-            "'\(name.prefix(80).filter(JetStreamRefusal.isPrintable))' is not a stream's name"
+            "'\(name.prefix(80).filter(JetStreamRefusal.isPrintable))' cannot be the name of a stream"
         case .refused(let operation, let stream, let refusal): "cannot \(operation) stream \(stream): \(refusal)"
         case .unanswered(let operation, let stream, let error): "cannot \(operation) stream \(stream): \(error)"
         case .unreadable(let operation, let stream, let reason):
-            "the answer to '\(operation) stream \(stream)' is not one of JetStream's: \(reason)"
+            "the answer to '\(operation) stream \(stream)' is malformed: \(reason)"
         case .withoutLeader(let stream): "stream \(stream) has no leader"
         case .gap(let stream, let sequence): "stream \(stream) lacks message \(sequence), although it has later ones"
         case .purged(let stream, let sequence, let first):
@@ -94,7 +93,8 @@ extension JetStreamError: CustomStringConvertible {
         case .withoutLeader: "check that a majority of its servers run"
         case .unanswered(_, _, .noResponders):
             "check that a majority of the servers run, and enable JetStream in the servers' configuration"
-        case .elsewhere, .misplaced: "check that only one stream has this subject"
+        case .elsewhere(let stream, _), .misplaced(let stream, _, _):
+            "check that no other stream has the subjects of stream \(stream)"
         default: nil
         }
     }

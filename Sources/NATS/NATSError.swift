@@ -31,7 +31,7 @@ package enum NATSError: Error, Hashable, Sendable {
     case invalidHeader(name: String)
     /// The server does not take messages of this size. Nothing was sent.
     case tooLarge(bytes: Int, bytesMax: Int)
-    /// The connection was closed by its owner. Nothing was sent.
+    /// The connection was closed by its owner. A message was not sent, but a request in flight may have arrived.
     case closed
     /// A call of libnats or of the system failed.
     case failed(operation: String, reason: String)
@@ -71,7 +71,7 @@ extension NATSError: CustomStringConvertible {
         case .invalidHeader(let name): "the header '\(NATSError.printable(name))' cannot be sent"
         case .tooLarge(let bytes, let bytesMax): "the message has \(bytes) bytes; the server allows \(bytesMax)"
         case .closed: "the connection is closed"
-        case .failed(let operation, let reason): "\(operation) failed: \(reason)"
+        case .failed(let operation, let reason): "cannot \(operation): \(reason)"
         case .notAServer(let server, let reason): "\(server) is not a NATS server: \(reason)"
         }
     }

@@ -86,10 +86,10 @@ private final class LineSocket {
         let isBegun =
             descriptor >= 0
             && (Glibc.connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 || errno == EINPROGRESS)
-        let begun = errno
+        let code = errno
         guard isBegun, wait(descriptor, POLLOUT, until: end) else {
             if descriptor >= 0 { close(descriptor) }
-            let reason = isBegun ? "no answer" : String(cString: strerror(begun))
+            let reason = isBegun ? "no answer" : String(cString: strerror(code))
             throw .unreachable(servers: [server], reason: reason)
         }
         return descriptor

@@ -3,6 +3,8 @@ import Testing
 
 @testable import JetStream
 
+private struct NotAPublish: Error {}
+
 /// One publish, told as a series of answers. Each test reads like the log of a conversation.
 @Suite struct FencedWriterTests {
     private static let name = WriterName(host: "a", process: 1, number: 15)
@@ -17,7 +19,7 @@ import Testing
         step = writer.publish(NATSMessage("belfry.log.batch", body: Self.body))
     }
 
-    /// Tells the answer to the current step.
+    /// Answers the current step, and returns the action of the next one.
     private mutating func answer(_ answer: FencedWriter.Answer) throws -> FencedWriter.Action {
         let next = writer.receive(answer, to: step.number)
         step = try #require(next)
@@ -26,7 +28,7 @@ import Testing
 
     private var published: NATSMessage {
         get throws {
-            guard case .publish(let message) = step.action else { throw WaitedInVain() }
+            guard case .publish(let message) = step.action else { throw NotAPublish() }
             return message
         }
     }
@@ -46,7 +48,7 @@ import Testing
                 NATSHeader("Belfry-Writer", "a 1 f"), NATSHeader("Nats-Expected-Last-Sequence", "6"),
             ])
         var first = FencedWriter(try StreamName("log"), name: Self.name, last: 0)
-        guard case .publish(let message) = first.publish(NATSMessage("a")).action else { throw WaitedInVain() }
+        guard case .publish(let message) = first.publish(NATSMessage("a")).action else { throw NotAPublish() }
         #expect(message.header("Nats-Expected-Last-Sequence") == "0")
     }
 
@@ -72,14 +74,16 @@ import Testing
         #expect(try answer(.message(Self.stored())) == .finish(.stored(7)))
     }
 
-    @Test mutating func `a refusal because of this writer's own earlier publish counts as stored`() throws {
+    @Test mutating func `a message that is refused because its earlier publish was stored counts as stored`() throws {
         #expect(try answer(Self.wrongLastSequence(7)) == .findEnd)
         #expect(try answer(.end(first: 1, last: 9)) == .readMessage(7))
         #expect(try answer(.message(Self.stored())) == .finish(.stored(7)))
     }
 
     @Test(arguments: [other.description, nil, "garbage", "a 1 e", "a 2 f"])
-    func `a message of another writer ends this writer, even with the same bytes`(writer name: String?) throws {
+    func `a message that names another writer or none ends this writer, even with the same bytes`(
+        writer name: String?
+    ) throws {
         var copy = self
         _ = try copy.answer(Self.wrongLastSequence(7))
         _ = try copy.answer(.end(first: 1, last: 7))
@@ -177,7 +181,7 @@ import Testing
         get throws {
             var fresh = FencedWriter(try StreamName("log"), name: Self.name, last: 6)
             guard case .publish(let message) = fresh.publish(NATSMessage("belfry.log.batch", body: Self.body)).action
-            else { throw WaitedInVain() }
+            else { throw NotAPublish() }
             return message
         }
     }

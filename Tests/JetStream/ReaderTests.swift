@@ -63,7 +63,7 @@ import Testing
 
     @Test func `a message that is missing between others is an error`() throws {
         let stream = try TestStream()
-        // JetStreamHome's streams forbid the deletion of single messages, so this stream is another one.
+        // StreamSettings forbids the deletion of single messages, so the test makes this stream without it.
         let settings = #"{"name":"holes","subjects":["belfry.holes.>"],"storage":"file"}"#
         let connection = stream.jetStream.connection
         let request = NATSMessage("$JS.API.STREAM.CREATE.holes", body: ascii(settings))
@@ -85,7 +85,7 @@ import Testing
         #expect(texts == ["1", "2"] && error == .gap(stream: "holes", sequence: 3))
     }
 
-    @Test func `a reader goes on when the server, and the consumer with it, was restarted`() throws {
+    @Test func `a reader goes on after a restart of the server, which loses the consumer`() throws {
         let stream = try TestStream()
         try stream.append("1")
         let reader = StreamReader(stream.jetStream, stream.name, from: 1)
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// Servers send a consumer's messages once. A connection that ends loses those that are on their way.
-    @Test func `messages that were lost on the way are read again`() throws {
+    @Test func `messages that were lost on the way are delivered again`() throws {
         let stream = try TestStream()
         for number in 1...50 { try stream.append("\(number)") }
         let proxy = try TCPProxy(to: stream.servers.port(0))

@@ -56,7 +56,7 @@ import Testing
         #expect(try stream.info.settings.name.text == name)
     }
 
-    @Test func `without JetStream every request says so`() throws {
+    @Test func `without JetStream on the servers a request has no responder`() throws {
         let servers = try NATSServers(hasJetStream: false)
         let jetStream = JetStream(try NATSConnection(servers.addresses))
         let name = try StreamName("log")
@@ -146,7 +146,9 @@ import Testing
         (10008, "JetStream system temporarily unavailable", false, true), (10118, "stream is offline", false, true),
         (10059, "stream not found", false, false), (10071, "wrong last sequence: 5", false, false),
     ])
-    func `a refusal is told apart by its number`(code: Int, text: String, isDiskFull: Bool, isNoQuorum: Bool) {
+    func `a refusal's number and text say whether the disk is full or the quorum is missing`(
+        code: Int, text: String, isDiskFull: Bool, isNoQuorum: Bool
+    ) {
         let refusal = JetStreamRefusal(code: code, text: text)
         #expect(refusal.isDiskFull == isDiskFull && refusal.isNoQuorum == isNoQuorum)
     }
@@ -157,12 +159,14 @@ import Testing
         (1, #","cluster":{"name":"lab","leader":"n1"}"#, true), (1, #","cluster":{"name":"lab"}"#, false),
         (3, #","cluster":{"name":"lab","replicas":[{"name":"n1","current":false,"lag":17}]}"#, false),
     ])
-    func `the state of a stream counts if its leader tells it`(replicas: Int, cluster: String, counts: Bool) throws {
+    func `the leader's answer names a leader, or comes from a server outside a cluster with the only replica`(
+        replicas: Int, cluster: String, isFromLeader: Bool
+    ) throws {
         let config = #"{"config":{"name":"log","num_replicas":\#(replicas)},"#
         let bytes = ascii(config + #""state":{"messages":2,"first_seq":5,"last_seq":6}"# + cluster + "}")
         var parser = JSONParser()
         let info = try bytes.withUnsafeBytes { StreamInfo(try parser.parse($0)) }
-        #expect(info?.isFromLeader == counts && info?.first == 5 && info?.last == 6)
+        #expect(info?.isFromLeader == isFromLeader && info?.first == 5 && info?.last == 6)
     }
 
     @Test(arguments: ["a 1 f", "host.example.com 2147483647 ffffffffffffffff"])
@@ -173,5 +177,5 @@ import Testing
     @Test(arguments: [
         "", "a", "a 1", "a 1 f x", " 1 f", "a  f", "a 1 g", "a 99999999999 f", "ä 1 f", "a 1 fffffffffffffffff",
     ])
-    func `a malformed writer's name is not read`(text: String) { #expect(WriterName(text) == nil) }
+    func `a malformed name of a writer is not read`(text: String) { #expect(WriterName(text) == nil) }
 }

@@ -57,7 +57,7 @@ struct TestStream {
         var messages: [StoredMessage] = []
         let end = ContinuousClock.now + testLimit
         while reader.next <= info.last {
-            guard ContinuousClock.now < end else { throw WaitedInVain() }
+            guard ContinuousClock.now < end else { throw WaitTimedOut() }
             messages += try reader.read(atMost: .seconds(1))
         }
         return messages
@@ -66,13 +66,13 @@ struct TestStream {
     func texts() throws -> [String] { try all().map(\.text) }
 }
 
-struct WaitedInVain: Error {}
+struct WaitTimedOut: Error {}
 
 /// Waits until a condition that nothing reports becomes true.
 func wait(atMost limit: Duration = testLimit, until condition: () throws -> Bool) throws {
     let end = ContinuousClock.now + limit
     while !(try condition()) {
-        guard ContinuousClock.now < end else { throw WaitedInVain() }
+        guard ContinuousClock.now < end else { throw WaitTimedOut() }
         usleep(5000)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 /// Servers of a cluster are killed while a writer appends as fast as it can.
 @Suite(.serialized, .enabled(if: NATSServers.areTested, NATSServers.missing)) struct WriterKillTests {
-    /// What a writer did.
+    /// A writer that appends messages until ``end()``, and what it stored.
     private final class Load: Sendable {
         private struct State {
             var stored: [String] = []
@@ -22,7 +22,7 @@ import Testing
         var stored: [String] { state.withLock { $0.stored } }
         func end() { state.withLock { $0.shouldEnd = true } }
 
-        /// Appends messages until ``end()``.
+        /// - Returns: The error that ended the writer; nil after ``end()``.
         func run(on stream: TestStream) -> JetStreamError? {
             let writer = stream.writer("a", last: 0) { [delays] in delays.add($0) }
             while !state.withLock({ $0.shouldEnd }) {
@@ -56,7 +56,7 @@ import Testing
             for index in indices { try servers.start(index) }
         }
 
-        /// Waits until the writer stores messages again.
+        /// Waits until the writer has stored 200 more messages.
         func waitForMore(_ load: Load) throws {
             let count = load.count
             try wait(atMost: NATSServers.electionMax) { load.count > count + 200 }

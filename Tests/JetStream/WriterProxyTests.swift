@@ -41,7 +41,7 @@ import Testing
             return hasHappened
         }
 
-        /// Whether each message is stored exactly once, also after all late messages have arrived.
+        /// Checks that each message is stored exactly once, also after all late messages have arrived.
         func check() throws {
             _ = try writer.publish(stream.message("last"))
             #expect(try stream.texts() == texts + ["last"])

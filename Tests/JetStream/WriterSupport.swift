@@ -21,7 +21,7 @@ extension StreamWriter.Settings {
     }
 }
 
-/// The delays that a writer tells.
+/// The calls of a writer's `onDelay`.
 final class Delays: Sendable {
     private let delays = Mutex<[WriterDelay?]>([])
     func add(_ delay: WriterDelay?) { delays.withLock { $0.append(delay) } }

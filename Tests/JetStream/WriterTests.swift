@@ -33,7 +33,7 @@ import Testing
 
     /// This is why a writer has only one message in flight: a replaced writer's second message expects the sequence
     /// that its successor's first message got.
-    @Test func `64 messages in flight of a replaced writer are stored behind its successor`() throws {
+    @Test func `of 64 messages in flight, a replaced writer stores 63 behind its successor's`() throws {
         let stream = try TestStream()
         _ = try stream.writer("a", last: 0).publish(stream.message("successor"))
         let connection = stream.jetStream.connection
@@ -110,7 +110,7 @@ import Testing
         #expect(try stream.texts() == ["1"])
     }
 
-    @Test func `an interrupted writer ends, and stores nothing later`() async throws {
+    @Test func `an interrupted writer ends, and each later publish throws the same error`() async throws {
         let stream = try TestStream()
         stream.servers.end(0, with: SIGKILL)
         let interruptions = Mutex<StreamWriter.Interruption?>(nil)
@@ -140,7 +140,7 @@ import Testing
         #expect(try stream.texts() == ["1"])
     }
 
-    @Test func `a message that no server takes is an error`() throws {
+    @Test func `a message that is too large, or that another stream stores, is an error`() throws {
         let stream = try TestStream()
         let body = [UInt8](repeating: 0, count: (8 << 20) + 1)
         let error = try #require(throws: JetStreamError.self) {

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `a user with the right password is let in`() throws {
+    @Test func `a user with the right password is let in, others are not`() throws {
         let quoted = Self.password.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         let servers = try NATSServers(
             configuration: "authorization { users: [{user: \"alice\", password: \"\(quoted)\"}] }")

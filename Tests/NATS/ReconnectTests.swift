@@ -52,7 +52,7 @@ import Testing
         try servers.addresses.map { try ServerAddress($0) }.first { $0 != connection.server }
     }
 
-    @Test func `a server that no longer answers is left`() throws {
+    @Test func `a client leaves a server that no longer answers`() throws {
         let servers = try NATSServers()
         let connection = try NATSConnection(servers)
         servers.pause(0)

@@ -39,7 +39,7 @@ import Testing
         #expect(try NKeySeed(text).publicKey == expected)
     }
 
-    @Test func `every text that differs from a seed in one character is an error without the text`() throws {
+    @Test func `a text that differs from a seed in one character is an error that does not repeat the text`() throws {
         let seed = TestTokens.userSeed
         for index in seed.indices {
             var other = seed
@@ -59,7 +59,7 @@ import Testing
         #expect(throws: NATSError.self) { try NKeySeed(text) }
     }
 
-    @Test func `credentials print as their kind`() throws {
+    @Test func `credentials and settings print no user, password, token or seed`() throws {
         let all: [NATSCredentials] = [
             .user("alice", password: "sesame"), .token("sesame"), .nkey(try NKeySeed(TestTokens.userSeed)),
         ]

@@ -21,19 +21,19 @@ extension NATSConnection {
     }
 }
 
-struct WaitedInVain: Error {}
+struct WaitTimedOut: Error {}
 
 /// Waits until a condition that no descriptor reports becomes true.
 func wait(atMost limit: Duration = testLimit, until condition: () throws -> Bool) throws {
     let end = ContinuousClock.now + limit
     while !(try condition()) {
-        guard ContinuousClock.now < end else { throw WaitedInVain() }
+        guard ContinuousClock.now < end else { throw WaitTimedOut() }
         usleep(2000)
     }
 }
 
 extension NATSInbox {
-    /// At least `count` messages; fewer if no more come in time.
+    /// Waits until `count` messages have come, and returns all that have; fewer if no more come in time.
     func next(_ count: Int = 1) -> [NATSMessage] {
         var messages: [NATSMessage] = []
         while messages.count < count {

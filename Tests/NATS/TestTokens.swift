@@ -1,5 +1,5 @@
 /// JSON Web Tokens of an operator, an account and a user, as the tool `nsc` makes them. They never expire. Their
-/// Ed25519 seeds are 32 times the letter `o`, `a` and `u`.
+/// Ed25519 seeds are 32 times the letter `o`, `a` or `u`.
 enum TestTokens {
     /// The operator's token, which a server's configuration names.
     static let operatorToken = """

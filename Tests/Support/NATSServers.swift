@@ -5,7 +5,7 @@ import Testing
 
 /// One or several real `nats-server`s on free ports of this machine. Several servers form a cluster.
 ///
-/// The servers end with this object. They are stopped by their process numbers.
+/// When this object is released, it ends its servers by their process IDs.
 package final class NATSServers: Sendable {
     private struct Server {
         var process: Process?

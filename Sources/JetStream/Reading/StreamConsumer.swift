@@ -6,7 +6,7 @@ import NATS
 final class StreamConsumer {
     struct Delivery {
         var messages: [StoredMessage] = []
-        /// Whether the servers no longer have the consumer, or did not answer.
+        /// Whether the consumer is of no more use: the servers ended it or did not answer, or a message may be lost.
         var isConsumerLost = false
     }
 
@@ -19,12 +19,12 @@ final class StreamConsumer {
     private var expected = 0
     /// When the servers end the last request.
     private var requestEnd = ContinuousClock.now
-    /// The connections that were lost before the last request.
-    private var lostConnections: Int
+    /// ``NATS/NATSConnection/lostConnections`` when this consumer was made.
+    private let lostConnections: Int
 
     /// How long the servers keep a consumer that nobody asks.
     private static let idleSecondsMax: Int64 = 60
-    /// How long an answer from the servers may take.
+    /// How long after the end of a request its last answer may come.
     private static let grace = Duration.seconds(2)
 
     /// - Parameter start: The sequence of the first message to deliver. If it was removed, the first one after it.
@@ -80,7 +80,7 @@ final class StreamConsumer {
         return isOverdue || connection.lostConnections != lostConnections || subscription.inbox.takeDropped() > 0
     }
 
-    /// - Parameter end: How long the servers wait for messages; nil: not at all.
+    /// - Parameter end: When the servers stop waiting for messages. If nil, they do not wait.
     private func ask(messages: Int, bytes: Int, until end: ContinuousClock.Instant?) throws(JetStreamError) {
         let now = ContinuousClock.now
         requestEnd = end ?? now
@@ -112,7 +112,8 @@ final class StreamConsumer {
             return
         }
         // 100: a sign of life. 404: no message. 408: the request's time is over. Otherwise the consumer was deleted,
-        // its server stops, or nobody answers (NATS, JetStream API, pull consumers).
+        // its server stops, the next message would exceed the request's bytes, or nobody answers (NATS, JetStream API,
+        // pull consumers).
         guard let status = message.status, status != 100 else { return }
         expected = 0
         if status != 404, status != 408 { delivery.isConsumerLost = true }

@@ -26,10 +26,11 @@ package final class StreamReader {
     /// Reads the next messages.
     ///
     /// - Parameter limit: How long to wait for a message if the stream has no further message yet.
-    /// - Returns: At least one message if there was one in time. Their sequences have no gaps.
+    /// - Returns: The messages that came, in order and without gaps. Empty if none came in time, or if the consumer was
+    ///   lost; then the next call reads on with a new one.
     /// - Throws: ``JetStreamError/purged(stream:sequence:first:)`` if the next message was removed,
     ///   ``JetStreamError/gap(stream:sequence:)`` if it is missing, or why the servers do not answer. The reader can
-    ///   continue after an error that ``JetStreamError/isTemporary``.
+    ///   continue after an error whose ``JetStreamError/isTemporary`` is true.
     package func read(atMost limit: Duration) throws(JetStreamError) -> [StoredMessage] {
         let end = ContinuousClock.now + limit
         let consumer = try openConsumer()
@@ -55,7 +56,7 @@ package final class StreamReader {
         for message in delivered where message.sequence >= next {
             guard message.sequence == next else {
                 consumer = nil
-                if messages.isEmpty { try explainMissing() }
+                if messages.isEmpty { try throwIfStreamLacksNext() }
                 break
             }
             messages.append(message)
@@ -64,11 +65,9 @@ package final class StreamReader {
         return messages
     }
 
-    /// A message did not come. It may have been lost on the way: servers send messages once, and a connection that ends
-    /// loses them. Then the next consumer delivers it.
-    ///
-    /// - Throws: If the stream does not have the message.
-    private func explainMissing() throws(JetStreamError) {
+    /// If the stream has the message that did not come, the message was lost on the way: servers send messages once,
+    /// and a connection that ends loses them. The next consumer delivers it.
+    private func throwIfStreamLacksNext() throws(JetStreamError) {
         let info = try jetStream.info(stream)
         guard info.first <= next else { throw .purged(stream: stream.text, sequence: next, first: info.first) }
         if try jetStream.message(next, of: stream) == nil { throw .gap(stream: stream.text, sequence: next) }

@@ -45,7 +45,7 @@ package struct JetStream: Sendable {
 
     /// Like ``info(_:)``, but the answer may come from a server that lacks the newest messages.
     package func anyInfo(_ stream: StreamName) throws(JetStreamError) -> StreamInfo {
-        try call("STREAM.INFO", "find", stream, read: { StreamInfo($0) })
+        try call("STREAM.INFO", "look up", stream, read: { StreamInfo($0) })
     }
 
     /// Removes all messages before the given one.

@@ -19,7 +19,7 @@ package struct StoredMessage: Hashable, Sendable {
 }
 
 extension StoredMessage {
-    /// Reads the answer to a request for one message. Nil if it is malformed.
+    /// Reads the member `message` of the answer to a request for one message. Nil if it is malformed.
     init?(_ message: JSONValue) {
         guard let sequence = message["seq"]?.uint64, let subject = message["subject"]?.string,
             let headers = StoredMessage.bytes(message["hdrs"]), let body = StoredMessage.bytes(message["data"])
@@ -33,7 +33,7 @@ extension StoredMessage {
         return Data(base64Encoded: text).map { Array($0) }
     }
 
-    /// The headers in the form of the client protocol: a line with the version, and a line `NAME: VALUE` for each.
+    /// Reads headers in the form of the client protocol: a line with the version, and a line `NAME: VALUE` for each.
     private static func headers(_ bytes: [UInt8]) -> [NATSHeader] {
         String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").dropFirst().compactMap { line in
             guard let colon = line.firstIndex(of: ":") else { return nil }

@@ -40,8 +40,9 @@ package struct StreamInfo: Hashable, Sendable {
         others = cluster?["replicas"]?.elements.map { Replica($0) } ?? []
     }
 
-    /// Whether the stream's leader knew this. A server without a leader answers with what it has itself, which may be
-    /// less than what was acknowledged. A server outside a cluster is the leader of all its streams.
+    /// Whether the answer has all that the stream's leader knows. A server that knows no leader answers with what it
+    /// has itself, which may be less than what was acknowledged. A server outside a cluster is the leader of all its
+    /// streams.
     package var isFromLeader: Bool { leader != nil || !isInCluster && settings.replicas == 1 }
 }
 

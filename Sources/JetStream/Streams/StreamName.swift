@@ -1,4 +1,5 @@
-/// The name of a stream. It is a part of the subjects of requests, so some characters would change their meaning.
+/// The name of a stream. Requests have the name in their subject, so it must not contain characters that have a meaning
+/// there, such as a dot.
 package struct StreamName: Hashable, Sendable {
     package let text: String
 

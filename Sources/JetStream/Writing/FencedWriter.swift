@@ -1,6 +1,6 @@
 import NATS
 
-/// Why a writer does not get on at the moment. It tries again by itself.
+/// Why a writer cannot store its message at the moment. It tries again by itself.
 package enum WriterDelay: Sendable, Hashable {
     /// The stream, the account or a disk of the servers is full.
     case diskFull
@@ -16,21 +16,24 @@ package enum WriterDelay: Sendable, Hashable {
 
 /// Appends messages to a stream, one at a time, as long as nobody else does.
 ///
-/// This is the decision only: a value without clock and input. Its owner carries out each ``Step`` and tells the
-/// answer; ``StreamWriter`` does so over a connection. The rules are:
+/// This value only decides what to do. It has no clock and no I/O: its owner carries out each ``Step`` and passes the
+/// answer to ``receive(_:to:)``. ``StreamWriter`` is the owner that does so over a connection. The rules are:
 ///
 /// - Each publish names the sequence that it expects to be the **stream's** last (`Nats-Expected-Last-Sequence`). At
 ///   most one message is in flight. With several, this header would not keep a replaced writer out: the second message
 ///   expects the sequence that the successor's first message got.
+/// - A message is published for a *slot*: the sequence after ``last``.
 /// - If the outcome of a publish is unknown, the writer asks the stream's leader where the stream ends, and reads the
-///   message in the slot. If the writer itself wrote this message, it counts as stored. If there is no message, the
-///   same bytes are published again for the same slot, because the first publish may still arrive. Only one of both is
-///   stored. If another writer wrote it, this writer was replaced, and never publishes again.
-/// - A message's writer is the one that its header names.
+///   message in the slot:
+///   - The writer itself wrote the message there: the publish counts as stored.
+///   - Another writer wrote it: this writer was replaced, and never publishes again.
+///   - There is no message: the same bytes are published again for the same slot. If the first publish arrives after
+///     all, only one of the two is stored.
+/// - The header ``WriterName/header`` of a message says who wrote it.
 package struct FencedWriter: Sendable {
     /// What the owner has to do next.
     package struct Step: Sendable, Hashable {
-        /// The owner tells the answer with this number, so that a late answer to an earlier step is recognized.
+        /// The owner passes this number with the answer, so that a late answer to an earlier step is recognized.
         package let number: Int
         package let action: Action
     }
@@ -42,7 +45,7 @@ package struct FencedWriter: Sendable {
         case findEnd
         /// Ask the stream's leader for a message.
         case readMessage(UInt64)
-        /// Wait for a moment.
+        /// Wait for a moment, for this reason.
         case pause(WriterDelay)
         /// The publish is over. There is no answer to this.
         case finish(Outcome)
@@ -215,7 +218,7 @@ package struct FencedWriter: Sendable {
         return step(.pause(delay))
     }
 
-    /// A leader says less than what was acknowledged. If it does so again and again, `error` is true.
+    /// A leader lacks what it should have. If this happens again and again, the writer ends with `error`.
     private mutating func contradicted(_ message: NATSMessage, _ error: JetStreamError) -> Step {
         contradictions += 1
         return contradictions > FencedWriter.contradictionsMax ? end(error) : pausing(message, .contradiction)

@@ -48,12 +48,12 @@ package final class StreamWriter {
         fenced = FencedWriter(stream, name: name, last: last)
     }
 
-    /// The sequence of the last message that this writer stored, or with which it began.
+    /// The sequence of the last message that this writer stored; before the first, where the stream ended.
     package var last: UInt64 { fenced.last }
 
     /// Stores a message as the next one of the stream. Returns when a majority of the stream's servers has it.
     ///
-    /// While the servers are full or not there, the call waits and tries again.
+    /// While the servers are full or cannot be reached, the call waits and tries again.
     ///
     /// - Returns: The message's sequence.
     /// - Throws: ``JetStreamError/replaced(stream:sequence:by:)`` if another writer has continued the stream, or
@@ -139,7 +139,7 @@ extension StreamWriter {
         switch error {
         case .notConnected, .connectionLost, .writeStalled: .noConnection
         case .timedOut: .noAnswer
-        // The leader of a stream subscribes to the stream's subjects.
+        // Only the leader of a stream subscribes to the stream's subjects, so the stream has no leader.
         case .noResponders: .noQuorum
         default: nil
         }

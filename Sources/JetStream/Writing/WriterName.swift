@@ -7,7 +7,7 @@ package struct WriterName: Hashable, Sendable {
     package let host: String
     /// The process ID.
     package let process: Int32
-    /// A random number that the process drew when it started.
+    /// A random number, because a later process on the host may have the same process ID.
     package let number: UInt64
 
     package static let header = "Belfry-Writer"

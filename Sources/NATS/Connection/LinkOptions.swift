@@ -110,7 +110,7 @@ final class LinkOptions {
             }, context)
     }
 
-    /// The text as it stands in a JSON string, because libnats copies it into one without escapes.
+    /// The text with JSON's escapes, because libnats copies it unchanged into a JSON string.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -1,7 +1,7 @@
 extension NATSConnection {
     /// Sends a request, and does not wait for the answer.
     ///
-    /// - Returns: The answer that will come. If it is released, a later answer is dropped.
+    /// - Returns: The place where the answer will come. If the caller releases it before, the answer is dropped.
     /// - Throws: As ``publish(_:)``.
     package func ask(_ message: NATSMessage) throws(NATSError) -> NATSReply {
         let (reply, replySubject) = try replies.add(message.subject)

@@ -2,12 +2,12 @@ import CNATS
 import Foundation
 import Synchronization
 
-/// A connection to one of several NATS servers. When it is lost, the client connects to the same or another server,
-/// again and again until ``close()``, and renews its subscriptions.
+/// A connection to one of several NATS servers. When it is lost, the client tries until ``close()`` to connect to the
+/// same or another server, and then renews its subscriptions.
 ///
 /// Any thread may use it. Calls that wait block their thread.
 package final class NATSConnection: Sendable {
-    /// What writes to the socket.
+    /// The state that a thread locks before it writes to the socket.
     private struct Writing {
         var link: NATSLink?
         var subscriptions: [UInt64: Subscription] = [:]
@@ -57,14 +57,15 @@ package final class NATSConnection: Sendable {
     /// The server at the other end; nil without a connection.
     package var server: ServerAddress? { link?.server }
 
-    /// How often a connection was lost so far.
+    /// A count that grows when a connection is lost. One loss may count twice: when the connection ends, and when
+    /// libnats gives up connecting again.
     package var lostConnections: Int { losses.load(ordering: .acquiring) }
 
-    /// Whether the servers refuse the credentials at the moment. They may have been changed since the first connection.
+    /// Whether the servers refuse the credentials at the moment, for example because the user was removed from their
+    /// configuration.
     package var isRefused: Bool { link.map { !$0.isConnected && $0.wasRefused } ?? false }
 
-    /// The largest ``NATSMessage/payloadBytes`` that the server takes: its `max_payload`. 0 before the first
-    /// connection.
+    /// The largest ``NATSMessage/payloadBytes`` that the server takes: its `max_payload`. 0 while it is not known.
     package var payloadBytesMax: Int { link?.payloadBytesMax ?? 0 }
 
     private var link: NATSLink? { writing.withLock { $0.link } }
@@ -77,7 +78,7 @@ package final class NATSConnection: Sendable {
     package func publish(_ message: NATSMessage) throws(NATSError) { try publish(message, replySubject: nil) }
 
     func publish(_ message: NATSMessage, replySubject: String?) throws(NATSError) {
-        let (status, isUnsupported) = try message.withPointer(replySubject: replySubject) { pointer throws(NATSError) in
+        let (status, lacksHeaders) = try message.withPointer(replySubject: replySubject) { pointer throws(NATSError) in
             try writing.withLock { writing throws(NATSError) in
                 guard let link = writing.link, !writing.isClosed else { throw .closed }
                 try check(message, link)
@@ -91,7 +92,7 @@ package final class NATSConnection: Sendable {
         case NATS_INSUFFICIENT_BUFFER, NATS_CONNECTION_CLOSED: throw .notConnected
         // While libnats connects, it does not know what the new server takes.
         case NATS_MAX_PAYLOAD: throw .notConnected
-        case NATS_NO_SERVER_SUPPORT where !isUnsupported: throw .notConnected
+        case NATS_NO_SERVER_SUPPORT where !lacksHeaders: throw .notConnected
         default: throw .libnats("publish", status)
         }
     }

@@ -128,7 +128,7 @@ final class LinkSubscription: @unchecked Sendable {
 }
 
 extension NATSError {
-    /// The error of a failed libnats call. The texts of libnats' statuses are constants.
+    /// The error of a failed libnats call. The texts of libnats' statuses are constants, so they contain no credential.
     static func libnats(_ operation: String, _ status: natsStatus) -> NATSError {
         .failed(operation: operation, reason: String(cString: natsStatus_GetText(status)))
     }
@@ -139,7 +139,8 @@ extension NATSError {
         return switch status {
         case NATS_CONNECTION_AUTH_FAILED: .authorizationFailed(servers: settings.servers)
         case NATS_SSL_ERROR:
-            // Only texts about certificates: libnats builds them from the server's certificate.
+            // libnats builds this text from the server's certificate. The texts of other errors may contain a
+            // credential.
             .tlsFailed(
                 servers: settings.servers, reason: nats_GetLastError(nil).map { String(cString: $0) } ?? text)
         case NATS_SECURE_CONNECTION_WANTED:

@@ -16,7 +16,7 @@ package final class NATSInbox: Sendable {
     private let bytesMax: Int
 
     /// - Parameter bytesMax: The size of the bodies that may wait. A message for which there is no room is dropped and
-    ///   counted; see ``takeDropped()``.
+    ///   counted; see ``takeDropped()``. An empty inbox has room for a message of any size.
     init(bytesMax: Int) throws(NATSError) {
         self.bytesMax = bytesMax
         fileDescriptor = try makeEventDescriptor()

@@ -69,14 +69,14 @@ extension NATSMessage {
 }
 
 extension NATSMessage {
-    /// Calls `body` with a message of libnats that has copies of this message's parts.
+    /// Calls `send` with a message of libnats that has copies of this message's parts.
     ///
     /// - Throws: If libnats or a server could not take the message as it is. libnats does not check subjects, and a
     ///   server ends the connection after a malformed one.
     func withPointer<Result>(
         replySubject: String? = nil, _ send: (OpaquePointer) throws(NATSError) -> Result
     ) throws(NATSError) -> Result {
-        try checkNames(replySubject)
+        try checkParts(replySubject)
         var pointer: OpaquePointer?
         var status = body.withUnsafeBytes { bytes in
             natsMsg_Create(
@@ -89,7 +89,7 @@ extension NATSMessage {
         return try send(pointer)
     }
 
-    private func checkNames(_ replySubject: String?) throws(NATSError) {
+    private func checkParts(_ replySubject: String?) throws(NATSError) {
         for subject in [subject, replySubject ?? self.replySubject ?? "a"] where !Subject.isValid(subject) {
             throw .invalidSubject(subject)
         }

@@ -8,18 +8,18 @@ package final class NATSReply: Sendable {
     package let fileDescriptor: CInt
     private let result = Mutex(Result<NATSMessage, NATSError>?.none)
     private let subject: String
-    private let onEnd: @Sendable () -> Void
+    private let onRelease: @Sendable () -> Void
 
     /// - Parameters:
     ///   - subject: The subject of the request.
-    ///   - onEnd: Called when nobody waits any more.
-    init(to subject: String, onEnd: @escaping @Sendable () -> Void) throws(NATSError) {
-        (self.subject, self.onEnd) = (subject, onEnd)
+    ///   - onRelease: Called when the last reference to the reply is released, so that nobody waits any more.
+    init(to subject: String, onRelease: @escaping @Sendable () -> Void) throws(NATSError) {
+        (self.subject, self.onRelease) = (subject, onRelease)
         fileDescriptor = try makeEventDescriptor()
     }
 
     deinit {
-        onEnd()
+        onRelease()
         close(fileDescriptor)
     }
 

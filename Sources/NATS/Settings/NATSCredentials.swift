@@ -1,6 +1,7 @@
 /// How a client proves to a server who it is.
 ///
-/// The value prints as its kind only, such as `<password>`: users, passwords, tokens and seeds never reach a log.
+/// The value prints as its kind, such as `<password>`, or as the path of its file. So users, passwords, tokens and
+/// seeds never reach a log.
 package enum NATSCredentials: Hashable, Sendable {
     case none
     case user(String, password: String)

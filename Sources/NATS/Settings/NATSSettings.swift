@@ -31,8 +31,8 @@ package struct NATSSettings: Hashable, Sendable {
     package var connectTimeout = Duration.seconds(2)
     /// How long a publish waits for a server that does not read. After that, the connection is replaced.
     package var writeTimeout = Duration.seconds(5)
-    /// How often the client asks the server for a sign of life. After ``unansweredPingsMax`` more pings without an
-    /// answer, the client connects to another server.
+    /// The time between two pings, which ask the server for a sign of life. If ``unansweredPingsMax`` pings in a row
+    /// get no answer before the next one is due, the client connects to another server.
     package var pingInterval = Duration.seconds(1)
     package var unansweredPingsMax = 2
     /// The pause after all servers were tried.

@@ -59,7 +59,7 @@ package struct ServerAddress: Hashable, Sendable {
         return UInt16(digits).flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// Replaces everything before the last `@` after the scheme, because it may be a user and a password.
+    /// Replaces everything between the scheme and the last `@`, because it may be a user and a password.
     private static func withoutUser(_ text: String) -> String {
         guard let end = text.lastIndex(of: "@") else { return text }
         let scheme = schemes.first(where: text.hasPrefix) ?? ""

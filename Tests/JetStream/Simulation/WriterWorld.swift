@@ -9,7 +9,7 @@ enum BrokenRule: CaseIterable {
     case fence
     /// A message that is published again has grown.
     case sameBytes
-    /// A message without an answer counts as lost: the next message takes its slot.
+    /// A message without an answer counts as stored.
     case unknownOutcome
     /// Every message in the slot counts as this writer's own.
     case ownership
@@ -47,8 +47,6 @@ struct WriterWorld {
     private var now = 0
     private var random: Seeded
     private let broken: BrokenRule?
-    /// The run that each host is in.
-    private var current: [Int?] = [nil, nil]
     private var isCalm = false
 
     private static let chaosEnd = 1500
@@ -81,16 +79,15 @@ struct WriterWorld {
 
     // MARK: Hosts
 
-    /// A host begins a new run at the end of the stream that it sees, and leaves the old run as a zombie.
+    /// A host begins a new run at the end of the stream that it sees. Its old run continues as a zombie.
     private mutating func takeOver(_ host: Int) {
         guard !isCalm else { return }
         schedule(.takeOver(host: host), after: 50 + random.below(600))
         let lag = random.isOneIn(4) ? UInt64(random.below(3)) : 0
         let last = stream.last - min(lag, stream.last)
-        // Few different numbers of processes, as after a restart, but a new number for each run.
+        // Few different process IDs, as after a restart of the machine, but a new number for each run.
         let name = WriterName(host: "h\(host)", process: Int32(random.below(2)), number: UInt64(runs.count))
         runs.append(Run(name: name, writer: FencedWriter(streamName, name: name, last: last), first: last + 1))
-        current[host] = runs.count - 1
         publish(runs.count - 1)
     }
 
@@ -188,7 +185,7 @@ extension WriterWorld {
     /// What is wrong with a history that has ended.
     var problems: [String] {
         let slots = Dictionary(grouping: stream.messages.indices) { stream.messages[$0].header(WriterName.header) }
-        var problems = lostSameness
+        var problems = slotsWithDifferentBytes
         for run in runs { problems += self.problems(of: run, slots: slots["\(run.name)"] ?? []) }
         let acknowledged = runs.flatMap(\.stored)
         if Set(acknowledged).count != acknowledged.count { problems.append("a slot was given twice") }
@@ -213,7 +210,7 @@ extension WriterWorld {
     }
 
     /// All publishes of a writer for a slot must have the same bytes.
-    private var lostSameness: [String] {
+    private var slotsWithDifferentBytes: [String] {
         let bySlot = Dictionary(grouping: publishes) { $0.headers.map(\.value) }
         return bySlot.filter { $0.value.contains { [first = $0.value[0]] in $0 != first } }
             .map { "\($0.key) was published with different bytes" }
