@@ -40,7 +40,7 @@ import Testing
         #expect(LogIdentity(uuid: text) == nil)
     }
 
-    @Test func `identifiers have version and variant of a UUID`() {
+    @Test func `identifiers and random identities have the version and variant bits of a UUID`() {
         for position in 0..<1000 as Range<UInt64> {
             let text = Array(LogIdentity(high: 1, low: position).uuid(position: position).description)
             #expect(text[14] == "8" && "89ab".contains(text[19]))

@@ -107,7 +107,7 @@ extension ConnectionFailure {
     /// What to do about a failed connection, if the reason blames the proxy or ends with the raw value of a
     /// ``ConnectionFailure``. Otherwise nil.
     ///
-    /// - Parameter reason: The result of ``ServerName/words(for:isDialing:)``.
+    /// - Parameter reason: Why a push got no answer, for example a result of ``ServerName/words(for:isDialing:)``.
     static func remedy(_ reason: String) -> String? {
         if reason.hasPrefix("the proxy ") {
             return "check proxy and proxyLogin, that the proxy runs, and that it allows CONNECT to APNs"
@@ -120,8 +120,8 @@ extension ConnectionFailure {
         case .notFound: "check host, and this machine's DNS"
         case .refused: "check host and port, and that the server runs"
         case .silent, .closed, .noTunnel, .noTLSAnswer:
-            "check host and port, and the firewall: APNs needs port 443 or 2197; or name a proxy"
-        case .noRoute: "check this machine's network and its routes; or name a proxy"
+            "check host and port, and the firewall: APNs needs port 443 or 2197; or set proxy"
+        case .noRoute: "check this machine's network and its routes; or set proxy"
         case .untrusted: "check trust, and the system's certificates; somebody may intercept the connection"
         case .otherName: "check host: it must be a name in the server's certificate"
         case .noTLS, .noHandshake, .noHTTP2, .noSettings:

@@ -35,7 +35,7 @@ package final class APNsTransport: ContinuousTransport {
         var pools: [PoolPlan.Identity: PoolOnLoop]
         var plans: PoolPlans
         /// Pools that no app uses any more. Calls of ``take(_:answered:)`` close and remove the pools that have nothing
-        /// left to do: see ``retiredPools()``.
+        /// left to do: see ``busyRetiredPools()``.
         var retired: [PoolOnLoop] = []
         /// A queue of calls of ``take(_:answered:)``, which have their turns one after the other: the newest call, and
         /// the number of calls in the queue. In its turn, a call first asks the retired pools which pushes they still
@@ -131,7 +131,7 @@ package final class APNsTransport: ContinuousTransport {
         do { try await work.threads.shutdownGracefully() } catch { return }
     }
 
-    /// The number of streams that the server allows on the open connections: the sum over all pools, at least 1 for
+    /// The number of streams that the servers allow on the open connections: the sum over all pools, at least 1 for
     /// each pool, and at most the setting `inFlightMax`. The streams of deferred pushes that are still in flight are
     /// not counted, because the host no longer counts these pushes.
     package var inFlightMax: Int {
@@ -163,18 +163,18 @@ package final class APNsTransport: ContinuousTransport {
             return answered(
                 pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) })
         }
-        let noted = note(answered, of: pushes)
+        let passOn = noting(answered, of: pushes)
         let isQueued = state.withLock { state in
             guard let work = state.work, !work.retired.isEmpty || work.queued != nil else { return false }
             let last = Task { [before = work.queued?.last] in
                 await before?.value
-                route(pushes, beside: await retiredPools(), noted)
+                route(pushes, beside: await busyRetiredPools(), passOn)
                 endTurn()
             }
             state.work?.queued = (last, (work.queued?.count ?? 0) + 1)
             return true
         }
-        if !isQueued { route(pushes, beside: [], noted) }
+        if !isQueued { route(pushes, beside: [], passOn) }
     }
 
     private func endTurn() {
@@ -184,8 +184,8 @@ package final class APNsTransport: ContinuousTransport {
         }
     }
 
-    /// Passes answers on, after ``StoppedApps`` has seen them.
-    private func note(
+    /// - Returns: A function that shows answers to ``StoppedApps``, and then passes them to `answered`.
+    private func noting(
         _ answered: @escaping @Sendable ([TransportAnswer]) -> Void, of pushes: [Delivery]
     ) -> @Sendable ([TransportAnswer]) -> Void {
         { [stopped] answers in
@@ -236,7 +236,7 @@ package final class APNsTransport: ContinuousTransport {
 
     /// The retired pools with pushes that have not ended, or with answers that the stage has not collected. Closes the
     /// other retired pools.
-    private func retiredPools() async -> [RetiredPool] {
+    private func busyRetiredPools() async -> [RetiredPool] {
         let retired = state.withLock { $0.work?.retired } ?? []
         guard !retired.isEmpty else { return [] }
         var busy: [RetiredPool] = []
