@@ -42,6 +42,9 @@ import Testing
             _ = try stream.jetStream.connection.request(NATSMessage(stream.subject, body: body), atMost: testLimit)
         }
         #expect(try stream.all().map { [$0.body.count, Int($0.body[0])] } == (1...12).map { [4 << 20, $0] })
+        let consumers = try stream.jetStream.call(
+            "CONSUMER.NAMES", "list the consumers of", stream.name, read: { $0["total"]?.int64 })
+        #expect(consumers == 1, "a request for more bytes than it may return is no reason for a new consumer")
     }
 
     @Test func `a start that was purged is an error that names the oldest message`() throws {

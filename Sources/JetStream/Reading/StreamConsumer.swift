@@ -111,12 +111,13 @@ final class StreamConsumer {
                 StoredMessage(sequence, message.subject, headers: message.headers, body: message.body))
             return
         }
-        // 100: a sign of life. 404: no message. 408: the request's time is over. Otherwise the consumer was deleted,
-        // its server stops, the next message would exceed the request's bytes, or nobody answers (NATS, JetStream API,
-        // pull consumers).
+        // 100: a sign of life. 404: no message. 408: the request's time is over. 409 with this description: the next
+        // message would exceed the request's bytes. Otherwise the consumer was deleted, its server stops, or nobody
+        // answers (NATS, JetStream API, pull consumers).
         guard let status = message.status, status != 100 else { return }
         expected = 0
-        if status != 404, status != 408 { delivery.isConsumerLost = true }
+        let isFull = status == 409 && message.header("Description")?.contains("MaxBytes") == true
+        if status != 404, status != 408, !isFull { delivery.isConsumerLost = true }
     }
 
     /// The sequence in a message's reply subject: `$JS.ACK.STREAM.CONSUMER.COUNT.SEQUENCE.…`, or with a domain and an

@@ -240,15 +240,18 @@ package final class APNsTransport: ContinuousTransport {
         let retired = state.withLock { $0.work?.retired } ?? []
         guard !retired.isEmpty else { return [] }
         var busy: [RetiredPool] = []
+        var closed: Set<ObjectIdentifier> = []
         for pool in retired {
             let held = await pool.held()
             if held.pushes.isEmpty, !held.hasRequests {
                 pool.run { $0.close() }
+                closed.insert(pool.id)
             } else {
                 busy.append(RetiredPool(pool: pool, held: held))
             }
         }
-        state.withLock { $0.work?.retired = busy.map(\.pool) }
+        // A change of settings may have retired further pools meanwhile.
+        state.withLock { $0.work?.retired.removeAll { closed.contains($0.id) } }
         return busy
     }
 }
@@ -264,6 +267,9 @@ struct PoolOnLoop: Sendable {
     let loop: any EventLoop
     let bound: NIOLoopBound<ConnectionPool>
     let allowance: Allowance
+
+    /// Different for each pool, because each has an allowance of its own.
+    var id: ObjectIdentifier { ObjectIdentifier(allowance) }
 
     func run(_ work: @escaping @Sendable (ConnectionPool) -> Void) { loop.execute { work(bound.value) } }
 
