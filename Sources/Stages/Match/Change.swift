@@ -200,8 +200,8 @@ struct Change: ~Escapable {
         return name
     }
 
-    /// Nil if the change deletes the record. The user is the user of the origin, or else the owner of the database. The
-    /// gateway fills its record store by the same rule.
+    /// Who saved the record, and when; nil if the change deletes the record. If the origin names no user, the record
+    /// counts as saved by the owner of the database. The gateway's record store uses the same rule.
     var save: RecordSave? {
         guard reason != .delete else { return nil }
         return RecordSave(user: origin?[.user] ?? owner, milliseconds: milliseconds, isCreate: reason == .create)

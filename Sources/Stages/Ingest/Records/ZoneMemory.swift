@@ -14,9 +14,9 @@ struct ZoneMemory {
     /// The zones in the order in which events first named them. Zone `n` is at index `n - 1`.
     private var zones: [Zone] = []
     private var numbers: [NameFingerprint: UInt32] = [:]
-    /// The last result of ``number(of:_:)``. Saves a look-up, because a change is mostly in the same zone as the change
-    /// before it.
-    private var newest: (fingerprint: NameFingerprint, number: UInt32)?
+    /// The last custom zone that ``number(of:_:)`` returned. This saves a look-up, because a change is mostly in the same
+    /// zone as the change before it.
+    private var lastUsed: (fingerprint: NameFingerprint, number: UInt32)?
 
     static let defaultZone: UInt32 = 0
 
@@ -25,9 +25,9 @@ struct ZoneMemory {
     /// The number of an address's zone. A new zone gets the next number.
     mutating func number(of address: RecordAddress, _ fingerprint: NameFingerprint) -> UInt32 {
         if address.isInDefaultZone { return ZoneMemory.defaultZone }
-        if let newest, newest.fingerprint == fingerprint { return newest.number }
+        if let lastUsed, lastUsed.fingerprint == fingerprint { return lastUsed.number }
         let number = numbers[fingerprint] ?? add(fingerprint)
-        newest = (fingerprint, number)
+        lastUsed = (fingerprint, number)
         return number
     }
 

@@ -4,8 +4,8 @@ import JSON
 /// The entries of one list that require a record's number in one column to be in an interval.
 ///
 /// The entries are in blocks, which are sorted by the starts of the intervals. Each block stores an upper bound of the
-/// ends of its intervals, so a search skips blocks whose intervals all end too early. Intervals without a start are
-/// stored mirrored and sorted by their ends.
+/// ends of its intervals, so a search skips blocks whose intervals all end too early. An interval without a start is
+/// stored mirrored: it starts at `~end` and has no end.
 struct Intervals {
     /// The ID of the list.
     let parent: UInt32
