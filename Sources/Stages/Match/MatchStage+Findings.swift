@@ -2,9 +2,9 @@ import Events
 import JSON
 import PipelineKit
 
-/// Reports two kinds of subscriptions. Subscriptions of the first kind are evaluated for every change of their record
-/// type, because the index can use no part of their predicate. Subscriptions of the second kind can never match. One
-/// finding covers all similar subscriptions.
+/// Reports two kinds of subscriptions. Subscriptions of the first kind are evaluated for nearly every change of their
+/// record type, because the index can use no part of their predicate. Subscriptions of the second kind can never match.
+/// One finding covers all similar subscriptions.
 extension MatchStage {
     package static let checkName: String? = "subscriptions"
 

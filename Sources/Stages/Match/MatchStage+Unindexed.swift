@@ -97,7 +97,7 @@ extension Clause {
         switch comparator {
         case .equals where isNegated, .isIn where isNegated: "\(field) IN {…} with the values that are allowed"
         case .exists: "a field that the app sets for this purpose, as in has_\(field) == 1"
-        case .every: "ANY \(field) …, where one element is enough"
+        case .every: "ANY \(field) …, if one matching element is enough"
         default: nil
         }
     }

@@ -7,7 +7,8 @@ import Time
 ///
 /// A subscription watches the changes after its save. The matches of a change are in the order in which their
 /// subscriptions were saved. A `not_matched` event counts the changes that no subscription watches.
-/// Match writes no event for a zone or a subscription. It passes on events of all other types unchanged.
+/// Match writes no event for a saved or deleted zone or subscription. Events that are not about records, zones or
+/// subscriptions are passed on unchanged.
 package struct MatchStage: Stage {
     package static let kind = "match"
     package static let reads: LogKind? = .changes

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Coalesce
 
-/// Feeds a timeline of matches to the stage. One character is 10 ms. A letter is a match whose collapse ID is the
-/// letter, and `-` is a time without a match.
+/// Feeds a timeline of matches to the stage. One character is 10 ms; `window` and `maximumDelay` count characters. A
+/// letter is a match whose collapse ID is the letter, and `-` is a time without a match.
 ///
 /// In the result, `line` is a timeline in which a letter is a notification that leaves, `causes` has the changes of
 /// each notification, and `coalesced` is the number of replaced notifications. Changes are numbered in the order of

@@ -17,7 +17,7 @@ import Testing
             of: matches.enumerated().map { Arrival(time: Int64($0), line: $1.line) }, settings)
     }
 
-    @Test func `with flush-oldest, the oldest notification leaves at once, and its event names the limit`() throws {
+    @Test func `with flush-oldest, the oldest notification leaves at once, and its event has an atLimit`() throws {
         let output = try outputs(matches, .flushOldest)
         #expect(
             output.lines == [
@@ -28,7 +28,7 @@ import Testing
         #expect(output.times == [2, 3, 102, 103])
     }
 
-    @Test func `with flush-all, all pending notifications leave at once, and their events name the limit`() throws {
+    @Test func `with flush-all, all pending notifications leave at once, and their events have an atLimit`() throws {
         let output = try outputs(matches, .flushAll)
         #expect(
             output.lines == [
@@ -39,7 +39,7 @@ import Testing
         #expect(output.times == [2, 2, 102, 103])
     }
 
-    @Test func `with pass-newest, the newest notification leaves at once, and its event names the limit`() throws {
+    @Test func `with pass-newest, the newest notification leaves at once, and its event has an atLimit`() throws {
         let output = try outputs(matches, .passNewest)
         #expect(
             output.lines == [

@@ -31,7 +31,7 @@ extension Registry {
     }
 }
 
-/// Feeds a stage like its host, and wakes it until it holds no notification.
+/// Feeds a stage as a host does, and wakes the stage until it holds no notification.
 ///
 /// - Parameter joinedWithNext: The indices of the events that are in one batch with the next event. After each event
 ///   that is not listed here, the outbox is emptied.

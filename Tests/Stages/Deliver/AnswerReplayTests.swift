@@ -159,8 +159,8 @@ private struct LiveHistory {
         }
     }
 
-    /// Draws an answer. Two times in three, it is the current answer for the topic: accepted, deferred, stopped or
-    /// unknown address. The current answer changes now and then. The third time, any answer is drawn.
+    /// Draws an answer. With a probability of 2/3, it is the current answer for the topic: accepted, deferred, stopped
+    /// or unknown address. The current answer changes now and then. With a probability of 1/3, it is any answer.
     private static func answer(
         _ delivery: Delivery, _ now: Instant, _ draw: inout Seeded, _ answerModes: inout [String: Int]
     ) -> TransportAnswer {

@@ -154,7 +154,7 @@ extension Delivery {
     var text: String { String(decoding: line, as: UTF8.self) }
 }
 
-/// The value of a member that is a string or a number.
+/// The value of a member: a string is decoded, and any other value is JSON.
 func member(_ name: String, of line: String) throws -> String? {
     var parser = JSONParser()
     return try Array(line.utf8).withUnsafeBytes { bytes in

@@ -163,7 +163,7 @@ import Time
         #expect(try harness.takeSummary() == ["accepted 5 phone", "accepted 5 mac", "unknown_transport 5 mouse"])
     }
 
-    @Test func `each push and device gets one outcome, even if the transport answers twice`() throws {
+    @Test func `each delivery gets one outcome, and answers without an open delivery are ignored`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), register("phone"), push(), push())
         harness.acceptAll()

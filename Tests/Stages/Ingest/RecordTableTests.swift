@@ -16,7 +16,7 @@ struct RecordTableTests {
     }
 
     @Test(arguments: [false, true])
-    func `a table has the entries of a dictionary, in the order of their fingerprints`(isCrowded: Bool) {
+    func `a table has the same entries as a dictionary, sorted by their fingerprints`(isCrowded: Bool) {
         var random = Seeded(Seeded.ofThisRun)
         let fingerprints = Self.fingerprints(2_000, isCrowded: isCrowded, &random)
         var (table, expected) = (RecordTable(), [NameFingerprint: UInt64]())

@@ -14,8 +14,8 @@ struct ZoneMemory {
     /// The zones in the order in which events first named them. Zone `n` is at index `n - 1`.
     private var zones: [Zone] = []
     private var numbers: [NameFingerprint: UInt32] = [:]
-    /// The last custom zone that ``number(of:_:)`` returned. This saves a look-up, because a change is mostly in the same
-    /// zone as the change before it.
+    /// The last custom zone that ``number(of:_:)`` returned. Keeping it saves look-ups, because most changes are in the
+    /// same zone as the change before them.
     private var lastUsed: (fingerprint: NameFingerprint, number: UInt32)?
 
     static let defaultZone: UInt32 = 0

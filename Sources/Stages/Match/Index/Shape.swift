@@ -62,8 +62,8 @@ struct Shape {
         covers.first { $0.test == index }?.likelihood ?? Shape.presence
     }
 
-    /// Whether a test only checks that a number is in a range. False for tests from index 64 on, which have no bit
-    /// in a set of tests.
+    /// Whether the test is a range test that every number in the range passes for certain. False for tests from index
+    /// 64 on, which have no bit in a set of tests.
     func isExactRange(_ index: Int) -> Bool { index < 64 && tests[index].operation == .range }
 
     /// Adds a test that belongs to no clause.

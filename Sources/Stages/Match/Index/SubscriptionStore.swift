@@ -19,7 +19,7 @@ struct SubscriptionStore {
         var subscriptionType: Subscription.SubscriptionType
         var firesOnce: Bool
         /// Whether the predicate has a condition, but the index can use no part of it. The subscription is then
-        /// evaluated for every change of its record type.
+        /// evaluated for nearly every change of its record type.
         var isUnindexed: Bool
     }
 
@@ -36,7 +36,7 @@ struct SubscriptionStore {
     /// A position in a list of the index, or in the intervals of a list.
     struct Placement: Equatable {
         private let list: UInt32
-        /// The entry's position in the list. For intervals, the ``Intervals/Start/key`` of the entry's interval.
+        /// The entry's position in the list. For intervals, the ``Intervals/Start/low`` of the entry's interval.
         let position: UInt32
 
         private static let intervalsBit: UInt32 = 1 << 31

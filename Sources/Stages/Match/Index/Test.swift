@@ -11,13 +11,13 @@ struct Test {
         case not
         /// The number is `low` or `high`.
         case pair
-        /// The number is in the set `low`.
+        /// The number is in the set whose number is `low`.
         case set
-        /// The number is not in the set `low`, and the kind of the value has the raw value `high`.
+        /// The number is not in the set whose number is `low`, and the kind of the value has the raw value `high`.
         case notSet
         /// One of the column's numbers is `low`.
         case member
-        /// One of the column's numbers is in the set `low`.
+        /// One of the column's numbers is in the set whose number is `low`.
         case memberSet
     }
 
