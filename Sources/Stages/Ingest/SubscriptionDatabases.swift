@@ -26,7 +26,7 @@ struct SubscriptionDatabases {
 
     /// Records a checked `subscription.save`.
     ///
-    /// - Returns: The other databases in which the user had the ID.
+    /// - Returns: The other databases in which the user had a subscription with this ID.
     mutating func save(_ command: JSONValue) -> [FormerDatabase] {
         let new = Self.bit(of: command)
         let fingerprint = self.fingerprint(command, command[.subscription]?[.subscriptionID])

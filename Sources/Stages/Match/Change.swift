@@ -74,7 +74,7 @@ struct Change: ~Escapable {
     struct Zone {
         /// Nil if the event names no zone. The record is then in the default zone.
         let name: JSONValue?
-        /// Nil if the event names no owner, or `__defaultOwner__`.
+        /// Nil if the owner is missing or is `__defaultOwner__`.
         let owner: JSONValue?
     }
 

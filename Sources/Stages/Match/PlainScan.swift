@@ -27,7 +27,8 @@ package struct PlainScan: ~Copyable {
 
     package init() {}
 
-    /// Adds the subscription of a `subscription.save`. The subscription must have a new identity.
+    /// Adds the subscription of a `subscription.save`. Earlier subscriptions must have other identities, because the
+    /// scan does not replace them.
     package mutating func add(_ line: UnsafeRawBufferPointer) throws {
         let one = try unsafe SubscriptionReader.subscription(parser.parse(line))
         let zone: [UInt8]? =

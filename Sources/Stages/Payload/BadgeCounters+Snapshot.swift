@@ -21,8 +21,8 @@ extension BadgeCounters {
         }
     }
 
-    /// Writes one line for each user's common number that is not 0, and one line for each topic with a number of its
-    /// own. The lines are sorted by container, environment (production first), user and topic.
+    /// Writes one line for each ``Badge/count`` that is not 0, and one line for each topic with a number of its own.
+    /// The lines are sorted by container, environment (production first), user and topic.
     func writeState(into lines: inout ByteBuffer) {
         let sorted = badges.compactMap { key, badge in key.parts.map { (parts: $0, badge: badge) } }
             .sorted { $0.parts.sortKey.lexicographicallyPrecedes($1.parts.sortKey) }

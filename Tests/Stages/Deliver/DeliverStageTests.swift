@@ -24,7 +24,7 @@ import Time
         #expect(harness.deliveries.map(\.id) == [.init(push: 3, device: "mac"), .init(push: 3, device: "phone")])
     }
 
-    @Test func `devices share the memory of the common part of their lines`() throws {
+    @Test func `the lines for the devices share the memory of their common part`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("a"), register("b"), register("c", topic: "other"), push())
         let addresses = Set(harness.deliveries.map { $0.rest.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } })

@@ -28,7 +28,7 @@ struct MatchSnapshotTests {
             time += Int64(draw.below(300)) * 1000
             switch draw.below(10) {
             case 0..<3: return try .init(DrawnSubscription(.wide, &draw).line, at: time)
-            case 3: return .init(try DrawnSubscription(.wide, &draw).deleting, at: time)
+            case 3: return .init(try DrawnSubscription(.wide, &draw).deleteLine, at: time)
             case 4..<7: return .init(Line.change(owner: "_nobody"), at: time)
             default: return .init(DrawnChange(.wide, &draw).line, at: time)
             }

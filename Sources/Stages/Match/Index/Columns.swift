@@ -66,8 +66,8 @@ final class Columns {
     @exclusivity(unchecked) private var hasSystemFields = false
     /// The aspect of each column. The first column is `recordType`.
     private var aspects: [Aspect] = [.value]
-    /// For each column, the number of clauses that search it for values. Clauses that compare it with a range do not
-    /// count, but clauses of deleted subscriptions still count.
+    /// For each column, the number of clauses that require certain values in it. Clauses that require a range or
+    /// exclude values do not count. Clauses of deleted subscriptions still count.
     private var uses = [0]
     /// For each column, the least and the greatest bound that clauses compare it with. Only columns whose aspect is a
     /// number (``Aspect/isNumber``) get bounds.

@@ -270,7 +270,7 @@ extension IntervalStore {
 // MARK: - Blocks
 
 extension IntervalStore {
-    /// Enlarges the block if it is full.
+    /// Enlarges the block if it is full and has fewer vectors than the maximum.
     ///
     /// - Returns: Whether the block is full and cannot be enlarged.
     private mutating func needsSplitAfterEnlarging(_ index: Int, of run: Intervals.Run) -> Bool {

@@ -2,7 +2,7 @@ import JSON
 import Predicates
 
 extension SubscriptionIndex {
-    /// The number of a name that no subscription has.
+    /// Stands for a name that no subscription contains.
     private static let unknown: Int32 = -2
 
     /// The numbers of a change's scope, record type and zone.

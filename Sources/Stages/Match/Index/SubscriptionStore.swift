@@ -104,7 +104,7 @@ extension SubscriptionStore {
         }
     }
 
-    /// Adds a subscription with a new identity.
+    /// Adds a subscription. Its identity must not be in the store yet.
     ///
     /// - Parameter info: The result of ``addInfo(_:)``.
     mutating func add(

@@ -20,7 +20,7 @@ struct RecordModel {
         var name: String
         var recordType: String?
         var tag: String?
-        /// Nil removes a field.
+        /// A field whose `json` is nil is removed.
         var fields: [(name: String, json: String?)]
         /// The target of a field `to` with the action VALIDATE.
         var target: String?

@@ -20,7 +20,7 @@ struct DrawnSubscription {
     let predicate: RecordPredicate
     let line: String
     /// The line that deletes the subscription.
-    let deleting: String
+    let deleteLine: String
 
     init(_ pools: CommandPools, _ random: inout Seeded) throws {
         place = DrawnPlace(pools, &random)
@@ -28,7 +28,7 @@ struct DrawnSubscription {
         let id = "s\(random.below(pools.ids))"
         let head = #"\#(place.members),"user":"\#(user)""#
         identity = #"\#(head),"subscriptionID":"\#(id)""#
-        deleting = #"{"type":"subscription.delete",\#(identity)}"#
+        deleteLine = #"{"type":"subscription.delete",\#(identity)}"#
 
         let kind = random.one(of: pools.subscriptionKinds)
         isDatabase = kind == "database" || kind == "zoneWide"

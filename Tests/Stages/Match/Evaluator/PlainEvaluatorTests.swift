@@ -93,7 +93,7 @@ private struct StageAndEvaluator {
         let drawn = try DrawnSubscription(pools, &random)
         let gone = random.isOneIn(4) ? drawn : plain.saved.randomElement(using: &random) ?? drawn
         plain.delete(gone.identity)
-        try expect([], of: gone.deleting)
+        try expect([], of: gone.deleteLine)
     }
 
     private mutating func change() throws {
