@@ -64,9 +64,9 @@ import Time
 
     @Test func `a late answer to a push in flight becomes its outcome`() throws {
         var (harness, pushes) = try harness(push())
-        var late = deferred(pushes[0], until: 60)
-        (late.reason, late.isUnderWay) = ("in_flight", true)
-        harness.answer(late)
+        var first = deferred(pushes[0], until: 60)
+        (first.reason, first.isUnderWay) = ("in_flight", true)
+        harness.answer(first)
         harness.answer(accepted(pushes[0]))
         harness.advance(to: 100)
         #expect(try harness.takeSummary() == ["deferred 2 mac", "accepted 2 mac"])

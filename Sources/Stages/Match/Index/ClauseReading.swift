@@ -94,14 +94,14 @@ struct ClauseReading {
         switch numbers.count {
         case 1: .equal(column, numbers[0])
         case 2: Test(column: column, operation: .pair, low: numbers[0], high: numbers[1])
-        default: Test(column: column, operation: .set, low: values.set(numbers), high: 0)
+        default: Test(column: column, operation: .set, low: values.intern(set: numbers), high: 0)
         }
     }
 
     private func memberTest(_ column: Columns.Number, _ numbers: [UInt32]) -> Test {
         numbers.count == 1
             ? Test(column: column, operation: .member, low: numbers[0], high: 0)
-            : Test(column: column, operation: .memberSet, low: values.set(numbers), high: 0)
+            : Test(column: column, operation: .memberSet, low: values.intern(set: numbers), high: 0)
     }
 
     private mutating func readAllMembers() {
@@ -123,7 +123,7 @@ struct ClauseReading {
         let test =
             numbers.count == 1
             ? Test(column: column, operation: .not, low: numbers[0], high: UInt32(kind.rawValue))
-            : Test(column: column, operation: .notSet, low: values.set(numbers), high: UInt32(kind.rawValue))
+            : Test(column: column, operation: .notSet, low: values.intern(set: numbers), high: UInt32(kind.rawValue))
         parts.append(Part(test: test, keys: []))
         if let present = columnNumber(.present) {
             parts.append(Part(test: nil, keys: [.value(present, 1)]))

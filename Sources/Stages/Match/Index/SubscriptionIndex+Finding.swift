@@ -25,7 +25,7 @@ extension SubscriptionIndex {
         }
         hits.removeAll()
         record.clear()
-        if found.count > 1 { sort(&found) }
+        if found.count > 1 { sortAndDeduplicate(&found) }
     }
 
     /// The number in ``homes`` of the change's environment and database. Nil if the index never had a subscription
@@ -93,7 +93,7 @@ extension SubscriptionIndex {
 
     /// Sorts the subscriptions and removes duplicates. A subscription may be found several times, because the index may
     /// store it under several keys.
-    private func sort(_ found: inout [SavedSlot]) {
+    private func sortAndDeduplicate(_ found: inout [SavedSlot]) {
         found.sort()
         var kept = 1
         for index in 1..<found.count where found[index].slot != found[kept - 1].slot {
@@ -160,10 +160,10 @@ struct LastEnvironment {
             for unsafe column in unsafe record.present where header.valueColumns & Forest.bit(column) != 0 {
                 if unsafe record.isMany(column) {
                     for unsafe value in unsafe record.many(column) {
-                        unsafe find(header.id, column, value, children, &count)
+                        unsafe findOrVisit(header.id, column, value, children, &count)
                     }
                 } else if unsafe record.numbers[Int(column)] != ValueTable.unknown {
-                    unsafe find(header.id, column, record.numbers[Int(column)], children, &count)
+                    unsafe findOrVisit(header.id, column, record.numbers[Int(column)], children, &count)
                 }
             }
             // swift-format-ignore
@@ -180,7 +180,7 @@ struct LastEnvironment {
     private static let childrenAtOnce = 16
 
     @inline(__always)
-    private func find(
+    private func findOrVisit(
         _ id: UInt32, _ column: Columns.Number, _ value: UInt32, _ children: UnsafeMutableBufferPointer<Int>,
         _ count: inout Int
     ) {

@@ -58,8 +58,8 @@ final class ValueTable {
         Int64(exactly: value).map { intern($0) } ?? intern(.fraction, value.bitPattern)
     }
 
-    /// The number of a set of values.
-    func set(_ values: [UInt32]) -> UInt32 { sets.intern(values) }
+    /// The number of a set of values. Adds the set if it is new.
+    func intern(set values: [UInt32]) -> UInt32 { sets.intern(values) }
 
     func uses(of value: UInt32) -> Int { Int(uses[Int(value)]) }
 }
