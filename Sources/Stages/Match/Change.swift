@@ -201,7 +201,8 @@ struct Change: ~Escapable {
     }
 
     /// Who saved the record, and when; nil if the change deletes the record. If the origin names no user, the record
-    /// counts as saved by the owner of the database. The gateway's record store uses the same rule.
+    /// counts as saved by the owner of the database; in the public database, the user is then unknown. The gateway's
+    /// record store uses the same rule.
     var save: RecordSave? {
         guard reason != .delete else { return nil }
         return RecordSave(user: origin?[.user] ?? owner, milliseconds: milliseconds, isCreate: reason == .create)
