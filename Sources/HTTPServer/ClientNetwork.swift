@@ -30,10 +30,11 @@ package struct ClientNetwork: Hashable, Sendable {
         let address = Self.withoutPort(text)
         var parsed: ClientNetwork?
         do { parsed = ClientNetwork(try SocketAddress(ipAddress: address, port: 0)) } catch {}
-        self = parsed ?? ClientNetwork(bytes: Array(address.utf8))
+        self = parsed ?? ClientNetwork(key: "text \(address)")
     }
 
-    private init(bytes: [UInt8]) { key = bytes.map { String($0, radix: 16) }.joined(separator: ".") }
+    private init(key: String) { self.key = key }
+    private init(bytes: [UInt8]) { self.init(key: bytes.map { String($0, radix: 16) }.joined(separator: ".")) }
 
     private static func withoutPort(_ text: String) -> String {
         if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }

@@ -82,7 +82,7 @@ extension JetStreamError: CustomStringConvertible {
             "the server stored a message of stream \(stream) as \(found) instead of \(expected)"
         case .elsewhere(let stream, let other): "stream \(other) stored a message for stream \(stream)"
         case .interrupted(let stream, let sequence):
-            "the publish of message \(sequence) of stream \(stream) was interrupted; its outcome is unknown"
+            "the publish of message \(sequence) of stream \(stream) was interrupted before its outcome was known"
         }
     }
 

@@ -21,7 +21,7 @@ import Testing
         ("::ffff:192.0.2.1", "192.0.2.1", true), ("::ffff:192.0.2.1", "::ffff:192.0.2.2", false),
         ("192.0.2.1:80", "192.0.2.1:81", true), ("192.0.2.1:80", "192.0.2.2:80", false),
         ("[2001:db8::1]:80", "2001:db8::1", true), ("[2001:db8::1]", "[2001:db8:0:1::1]", false),
-        ("unix", "unix", true), ("unix", "", false),
+        ("unix", "unix", true), ("unix", "", false), ("unix", "117.110.105.120", false), ("text u", "u", false),
     ])
     func `an IPv6 network counts as one client, and so does an IPv4 address in both its forms, with or without a port`(
         left: String, right: String, isSame: Bool

@@ -177,6 +177,22 @@ private struct NotAPublish: Error {}
         #expect(try answer(.message(nil)) == .finish(.ended(.gap(stream: "log", sequence: 7))))
     }
 
+    @Test mutating func `a leader that refuses each publish, although its stream ends as expected, ends the writer`()
+        throws
+    {
+        #expect(try answer(Self.wrongLastSequence(6)) == .findEnd)
+        for _ in 1..<FencedWriter.contradictionsMax {
+            #expect(try answer(.end(first: 1, last: 6)) == .publish(try firstMessage))
+            #expect(try answer(Self.wrongLastSequence(6)) == .pause(.contradiction))
+            #expect(try answer(.resumed) == .findEnd)
+        }
+        _ = try answer(.end(first: 1, last: 6))
+        let refusal = JetStreamRefusal(code: 10071, text: "wrong last sequence: 6")
+        #expect(
+            try answer(Self.wrongLastSequence(6))
+                == .finish(.ended(.refused(operation: "append to", stream: "log", refusal))))
+    }
+
     private var firstMessage: NATSMessage {
         get throws {
             var fresh = FencedWriter(try StreamName("log"), name: Self.name, last: 6)

@@ -149,8 +149,11 @@ package struct FencedWriter: Sendable {
         switch refusal.code {
         // An earlier publish of the same message may have been stored, or another writer's message.
         case JetStreamRefusal.Code.wrongLastSequence:
-            contradictions += 1
-            return contradictions == 1 ? finding(message) : pausing(message, .contradiction)
+            if contradictions == 0 {
+                contradictions = 1
+                return finding(message)
+            }
+            return contradicted(message, .refused(operation: "append to", stream: stream.text, refusal))
         case _ where refusal.isDiskFull: return pausing(message, .diskFull)
         case _ where refusal.isNoQuorum: return pausing(message, .noQuorum)
         default: return end(.refused(operation: "append to", stream: stream.text, refusal))

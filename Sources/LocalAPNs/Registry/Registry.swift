@@ -33,13 +33,14 @@ package struct Registry: Sendable {
         registeredBundles.insert(device.bundle)
     }
 
-    /// - Returns: Whether there is such a key.
+    /// - Returns: False, without a change, if there is no such key.
     package mutating func set(key id: String, _ state: KeyState) -> Bool {
+        guard keys[id] != nil else { return false }
         switch state {
         case .active: revokedKeys.remove(id)
         case .revoked: revokedKeys.insert(id)
         }
-        return keys[id] != nil
+        return true
     }
 
     /// Parses a provider token. Tokens of revoked keys are rejected.
