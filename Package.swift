@@ -131,7 +131,7 @@ var libraries: [Target] {
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
                 "Inspect", "BuiltIns", "PipelineTestKit", "BelfryTestKit", "LocalAPNs", "Signing", "WebServices",
-                "Access", "RecordStore", "CloudKitModel", "TransportAPNs", "TransportFile",
+                "Access", "RecordStore", "CloudKitModel", "TransportAPNs", "TransportFile", "JetStreamHome",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
@@ -241,7 +241,7 @@ var notSwift: [String: [String]] {
 /// The modules that tests import in addition to the imports of the target that they test.
 var testsAlsoUse: [String: [Target.Dependency]] {
     [
-        "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "BelfryTool": ["Bench"],
+        "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "BelfryTool": ["Bench", "JetStream", "NATS"],
         "Inspect": ["BelfryTool", "TransportAPNs"], "WebServices": ["PipelineTestKit", "BuiltIns"],
         "NATS": ["ZeroMQ"], "PipelineRuntime": ["StageTool"], "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
     ]

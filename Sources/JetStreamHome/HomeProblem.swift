@@ -55,12 +55,14 @@ struct HomeProblem: Error, CustomStringConvertible {
 
     static func check(_ connection: NATSConnection) throws {
         let bytes = connection.payloadBytesMax
-        guard bytes < HomeMessage.bytesMax + headerBytesMax else { return }
+        guard bytes < payloadBytesNeeded else { return }
         throw HomeProblem(
             "the server takes messages of at most \(bytes) bytes: write 'max_payload: 8MB' into the configuration file "
                 + "of each NATS server")
     }
 
+    /// The smallest `max_payload` of a server.
+    static let payloadBytesNeeded = HomeMessage.bytesMax + headerBytesMax
     private static let headerBytesMax = 1 << 10
 }
 

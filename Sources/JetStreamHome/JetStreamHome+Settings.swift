@@ -10,9 +10,15 @@ extension JetStreamHome {
     package convenience init(
         _ settings: HomeSettings, pipeline: String, say: @escaping @Sendable (String) -> Void
     ) throws {
-        var servers = try JetStreamHome.check(settings)
-        servers.credentials = try settings.credentials
+        let servers = try JetStreamHome.connection(settings)
         self.init(Settings(pipeline: pipeline, servers: servers, replicas: settings.replicas), say: say)
+    }
+
+    /// How to connect, with credentials.
+    static func connection(_ settings: HomeSettings) throws -> NATSSettings {
+        var servers = try check(settings)
+        servers.credentials = try settings.credentials
+        return servers
     }
 
     /// Checks what can be checked without the secrets and without the servers.

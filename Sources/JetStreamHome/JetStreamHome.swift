@@ -54,8 +54,19 @@ package final class JetStreamHome: LogHome {
             if let connection { return connection }
             let new = try NATSConnection(settings.servers)
             connection = new
+            warn(of: new)
             return new
         }
+    }
+
+    private func warn(of connection: NATSConnection) {
+        do throws(NATSError) {
+            let server = try connection.serverInfo(atMost: settings.writer.answerTimeout)
+            guard server.isForTestsOnly else { return }
+            say(
+                "NATS server \(server.name) has version \(server.version), which is for tests only: it may lose events "
+                    + "that it has acknowledged; use 2.10.29 or later, with sync_interval: always")
+        } catch { say("nothing is known about the version of the NATS server: \(error)") }
     }
 }
 

@@ -22,6 +22,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
               file           is the pipeline file valid, with the settings of every stage?
               data           can the data folder be written? is there space? can other users read it?
               logs           are all segments of each log there, the last one undamaged? dead letters?
+              home           do the NATS servers that keep the logs answer? do all have all events?
               health         do every stage and the gateway answer, if the pipeline is running?
               store          can the gateway's store be read? does it fit the log of changes? indexes?
               subscriptions  which subscriptions cannot use an index? which can never match?
@@ -54,7 +55,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
 
     static let checks: [any DoctorCheck] =
         [
-            FileCheck(), DataCheck(), LogsCheck(), HealthCheck(), StoreCheck(),
+            FileCheck(), DataCheck(), LogsCheck(), HomeCheck(), HealthCheck(), StoreCheck(),
         ] + StateCheck.all
 
     func validate() throws {

@@ -1,0 +1,74 @@
+import Foundation
+import JetStream
+import NATS
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import BelfryTool
+@testable import JetStreamHome
+
+@Suite(.serialized, .enabled(if: NATSServers.areTested, NATSServers.missing)) struct HomeCheckTests {
+    private static func findings(_ servers: [String], replicas: Int = 1) async throws -> [Finding] {
+        let folder = try TemporaryFolder()
+        let addresses = servers.map { "'\($0)'" }.joined(separator: ", ")
+        let path = try folder.file(
+            "p.yaml",
+            "pipeline: notes\ndata: data\nlog: {home: jetstream, servers: [\(addresses)], replicas: \(replicas)}\n"
+                + "stages: {ingest: {}, match: {from: ingest}}\n")
+        return try await HomeCheck().findings(in: DoctorTarget(path, logs: nil))
+    }
+
+    /// Makes the stream of the log `changes`.
+    private static func makeStream(_ servers: NATSServers, replicas: Int) throws {
+        let jetStream = JetStream(try NATSConnection(try NATSSettings(servers: servers.addresses)))
+        let name = try HomeName(pipeline: "notes", log: "changes")
+        var settings = StreamSettings(name.stream, subjects: name.subjects)
+        settings.replicas = replicas
+        let end = ContinuousClock.now + .seconds(30)
+        while true {
+            do {
+                try jetStream.create(settings)
+                return
+            } catch {
+                guard ContinuousClock.now < end else { throw error }
+                usleep(100_000)
+            }
+        }
+    }
+
+    @Test(.full) func `old and silent servers, servers with a small limit and missing replicas are reported`() async throws {
+        let servers = try NATSServers(3)
+        try Self.makeStream(servers, replicas: 3)
+        let isOld = try ServerInfo(of: ServerAddress(servers.addresses[0]), atMost: .seconds(5)).isForTestsOnly
+        let whole = try await Self.findings(servers.addresses, replicas: 3)
+        #expect(Set(whole.map(\.code)) == [isOld ? "home.old_server" : "home.complete"], "\(whole.map(\.text))")
+        servers.end(1, with: SIGKILL)
+        // The leader notices after a while.
+        let end = ContinuousClock.now + .seconds(30)
+        var codes: [String] = []
+        while !codes.contains("home.replica_behind"), ContinuousClock.now < end {
+            codes = try await Self.findings(servers.addresses, replicas: 3).map(\.code)
+        }
+        #expect(codes.contains("home.server_silent") && codes.contains("home.replica_behind"), "\(codes)")
+        servers.end(2, with: SIGKILL)
+        let alone = try await Self.findings([servers.addresses[0]], replicas: 3).map(\.code)
+        #expect(alone.contains("home.few_servers") && alone.contains("home.no_quorum"), "\(alone)")
+        servers.end(0, with: SIGKILL)
+        let gone = try await Self.findings([servers.addresses[0]]).map(\.code)
+        #expect(gone == ["home.server_silent", "home.unreachable"])
+    }
+
+    @Test func `servers without JetStream or with a small max_payload are reported`() async throws {
+        let without = try NATSServers(hasJetStream: false)
+        #expect(try await Self.findings(without.addresses).map(\.code).contains("home.no_jetstream"))
+        let small = try NATSServers(configuration: "max_payload: 1MB")
+        #expect(try await Self.findings(small.addresses).map(\.code).contains("home.small_messages"))
+    }
+
+    @Test func `a pipeline whose logs are only files has nothing to check`() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.file("p.yaml", "pipeline: notes\ndata: data\nstages: {ingest: {}}\n")
+        #expect(try await HomeCheck().findings(in: DoctorTarget(path, logs: nil)).isEmpty)
+    }
+}
