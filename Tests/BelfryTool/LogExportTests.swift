@@ -189,10 +189,14 @@ struct LogExportTests {
             let report = try EventLogs.verify(directory: folder.file("\(count)/changes"))
             #expect(report.isSound && report.events == events, "\(count): \(report)")
         }
-        let two = try folder.write(
-            (whole + whole).map { $0 + "\n" }.joined().replacing("x", with: "y"), to: "two.ndjson")
-        let again = #expect(throws: ToolFailure.self) { try LogImportCommand.run(two, into: folder.file("two")) }
-        #expect(again?.message.contains("line 9: this import contains two logs with the name") == true)
+    }
+
+    @Test func `a file with two exports of the same log is refused`() throws {
+        let folder = try Folder()
+        let lines = [Self.head, Self.segment, Self.batch(1, 1), #"{"type":"x"}"#, Self.end(1)]
+        let file = try folder.write((lines + lines).map { $0 + "\n" }.joined(), to: "two.ndjson")
+        let failure = #expect(throws: ToolFailure.self) { try LogImportCommand.run(file, into: folder.file("two")) }
+        #expect(failure?.message.contains("line 6: this import contains two logs with the name") == true)
     }
 
     /// If no segment follows the settings, the import knows from their CRC whether they are complete.

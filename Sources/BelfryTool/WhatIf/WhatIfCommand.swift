@@ -21,8 +21,10 @@ struct WhatIfCommand: AsyncParsableCommand {
               belfry whatif Pipelines/quickstart.yaml --with subscriptions.ndjson --json | jq .
 
             --with takes ingest commands: subscription.save, subscription.delete, device.register and device.unregister. \
-            Each is used from its "time" on, or from the beginning, and replaces the later recorded commands on the same \
-            subscription or device. Prints for each subscription how many pushes would be new (+), missing (-) or different \
+            Each is used from its "time" on, or from the beginning if it has no "time", and replaces the later recorded \
+            commands on the same subscription or device.
+
+            For each subscription with a difference, prints how many pushes would be new (+), missing (-) or different \
             (~), and a change to look at with belfry trace. Exits with 0 if there is no difference, otherwise with 1.
             """)
 
