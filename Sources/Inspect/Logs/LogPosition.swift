@@ -54,7 +54,7 @@ package enum LogPoint: Equatable {
         }
     }
 
-    /// Whether a whole batch comes after this point.
+    /// Whether all events of a batch come after this point.
     package func isBefore(_ header: BatchHeader) -> Bool {
         switch self {
         case .sequence(let last): header.firstSequence > last

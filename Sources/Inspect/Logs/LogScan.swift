@@ -8,7 +8,7 @@ import Time
 package struct LogScan: EventFinder {
     static let limits = JSONLimits(bytesMax: 64 << 20, depthMax: 512)
 
-    /// An event that is valid only during the call that gets it. To keep the event, use ``copied``.
+    /// An event that is valid only until the closure that receives it returns. To keep the event, use ``copied``.
     package struct Event: ~Escapable {
         let sequence: UInt64
         let now: Instant

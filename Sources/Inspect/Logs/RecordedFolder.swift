@@ -123,7 +123,7 @@ struct RecordedFolder {
         return try SettingsHistory(logDirectory: log).entries.isEmpty && UpstreamNote.read(directory: log) != nil
     }
 
-    /// The recorded settings, with defaults that earlier versions did not record.
+    /// The recorded settings. Where an earlier version used a default without recording it, this default is added.
     private func settings(of entry: SettingsHistory.Entry, in log: String) throws -> String {
         let reader = try SettingsHistory(logDirectory: log).reader(of: entry)
         return reader?.addingDefaults(Registry.builtIns.changedDefaults(ofKind: entry.kind), as: \.before)
