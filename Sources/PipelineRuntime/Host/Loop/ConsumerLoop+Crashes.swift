@@ -5,9 +5,9 @@ import PipelineKit
 extension ConsumerLoop {
     /// Opens the crash journal of a stage that runs in real time and in a process of its own. In virtual time, a crash
     /// ends all stages, and nobody starts them again over the same logs.
-    func openJournal() {
+    func openCrashJournal() {
         guard plan.clock == .wall, plan.surroundings.hasOwnProcess else { return }
-        journal = CrashJournal(
+        crashJournal = CrashJournal(
             logDirectory: plan.logDirectory, of: outlet.log.identity, boot: plan.time.boot(),
             end: plan.surroundings.previousEnd)
     }
@@ -15,13 +15,13 @@ extension ConsumerLoop {
     /// Reports an event that cannot be set aside: some of its outputs are in the log already, or too many events in a
     /// row were set aside.
     func reportCrashes(through last: UInt64) {
-        guard let sequence = journal?.crashingEvent else { return }
+        guard let sequence = crashJournal?.crashingEvent else { return }
         let crashes = "crashed at least \(CrashJournal.crashesMax) times on event \(sequence) of \(upstreamName)"
         if sequence <= last {
             let remedy = "so the event cannot be set aside; start the build that wrote the log, or fix the stage"
             let cause = "some outputs of this event are in the log already"
             StandardError.write("\(plan.stage): \(crashes), and \(cause), \(remedy)")
-        } else if journal?.eventToSetAside == nil {
+        } else if crashJournal?.eventToSetAside == nil {
             let before = "\(CrashJournal.setAsideMax) events in a row before it"
             StandardError.write(
                 "\(plan.stage): \(crashes), as on \(before), so no more events are set aside; fix the stage")
@@ -29,7 +29,7 @@ extension ConsumerLoop {
     }
 
     func isToBeSetAside(_ sequence: UInt64) -> Bool {
-        sequence == journal?.eventToSetAside && state.mayAppend
+        sequence == crashJournal?.eventToSetAside && state.mayAppend
     }
 
     /// Writes a dead letter for the event. Also appends a batch without events, whose cursor records that the stage
@@ -38,8 +38,8 @@ extension ConsumerLoop {
     /// - Returns: False if the event must wait, because the disk is full or an earlier step is unfinished.
     func setAside(_ line: UnsafeRawBufferPointer, _ sequence: UInt64) throws -> Bool {
         state.noteTaken(through: sequence - 1)
-        guard try commit(), let journal, let clock else { return false }
-        out.reject(sequence: sequence, line: line, Rejection(code: SetAsideEvents.code, reason: journal.reason))
+        guard try commit(), let crashJournal, let clock else { return false }
+        out.reject(sequence: sequence, line: line, Rejection(code: SetAsideEvents.code, reason: crashJournal.reason))
         var cursor = Cursor(
             upstreamName, sequence, unfinished: nil, firstUnanswered: clock.stage.firstUnanswered,
             past: outlet.log.cursor)
@@ -49,9 +49,10 @@ extension ConsumerLoop {
             return false
         }
         state.setAside(sequence)
-        journal.noteSetAside()
+        crashJournal.noteSetAside()
         StandardError.write(
-            "\(plan.stage): set event \(sequence) of \(upstreamName) aside: \(journal.reason); see belfry dead-letters")
+            "\(plan.stage): set event \(sequence) of \(upstreamName) aside: \(crashJournal.reason); "
+                + "see belfry dead-letters")
         return true
     }
 }

@@ -20,7 +20,7 @@ extension ConsumerLoop {
             if step.kind == .event { committed += 1 }
             resumption = nil
         }
-        openJournal()
+        openCrashJournal()
         reportCrashes(through: committed + (resumption?.kind == .event ? 1 : 0))
         let needed = committed + (resumption?.kind == .event ? 1 : 0)
         guard needed <= last else {
@@ -83,9 +83,9 @@ extension ConsumerLoop {
     func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         guard let through = state.pastEnd else { return false }
         guard sequence > through else {
-            if notesEachEvent { journal?.note(sequence...sequence) }
+            if notesEachEvent { crashJournal?.note(sequence...sequence) }
             try rebuild?.feed(line, sequence, at: now)
-            if notesEachEvent { journal?.clear() }
+            if notesEachEvent { crashJournal?.clear() }
             return true
         }
         try endRebuild()

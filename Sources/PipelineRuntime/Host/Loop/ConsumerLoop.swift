@@ -20,7 +20,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var upstreamName = ""
     var ungranted = 0
     private var eventsIn: UInt64 = 0
-    /// The greatest mark of virtual time that came from the upstream.
+    /// The greatest mark that came from the upstream. See ``Producer/moveTime(to:mark:)``.
     var mark: UInt64 = 0
     /// The greatest mark that was passed on to the stage's consumers.
     var passedMark: UInt64 = 0
@@ -36,7 +36,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var inFlightJournal: InFlightJournal?
     /// Notes the events that the stage is processing, so that the process after a crash knows them. Nil if no event can
     /// be set aside.
-    var journal: CrashJournal?
+    var crashJournal: CrashJournal?
     /// Whether the journal notes each event on its own.
     var notesEachEvent = false
 
@@ -108,7 +108,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     }
 
     func perform(_ action: HostState.Action) throws {
-        defer { journal?.clear() }
+        defer { crashJournal?.clear() }
         switch action {
         case .takeAnswers: try takeAnswers()
         case .handOut: try dispatch()
@@ -158,8 +158,8 @@ final class ConsumerLoop<S: Stage>: HostWork {
     // MARK: Folding
 
     private func fold(_ lines: UnsafeRawBufferPointer, first: UInt64, count: UInt64, at now: Instant) throws {
-        notesEachEvent = journal?.notesEachEvent(from: first) ?? false
-        if !notesEachEvent, count > 0 { journal?.note(first...(first + count - 1)) }
+        notesEachEvent = crashJournal?.notesEachEvent(from: first) ?? false
+        if !notesEachEvent, count > 0 { crashJournal?.note(first...(first + count - 1)) }
         if plan.clock == .event {
             guard try advance(to: now) else {
                 state.hold(.lines(Array(lines), first: first, now: now))
@@ -212,11 +212,11 @@ final class ConsumerLoop<S: Stage>: HostWork {
             guard try wakeStage(through: now) else { return false }
         }
         let before = out.count
-        if notesEachEvent { journal?.note(sequence...sequence) }
+        if notesEachEvent { crashJournal?.note(sequence...sequence) }
         if let event = events.read(line, sequence: sequence, into: &out) { clock?.begin(event, at: now, into: &out) }
         noteStep(.event, of: sequence, outputsBefore: before)
         answerFromSink()
-        if notesEachEvent { journal?.clear() }
+        if notesEachEvent { crashJournal?.clear() }
         return true
     }
 
@@ -252,7 +252,8 @@ final class ConsumerLoop<S: Stage>: HostWork {
         return true
     }
 
-    /// In virtual time: commits, and returns whether all pushes are answered. Time moves forward only after that.
+    /// In virtual time: commits, hands out the pushes, and returns whether all pushes are answered. Time moves forward
+    /// only when they are.
     private func commitSettled() throws -> Bool {
         guard try commit() else { return false }
         try dispatch()

@@ -10,7 +10,7 @@ import Time
 /// is never forced to the disk.
 ///
 /// Usually there is one note for each upstream batch. After a crash each event of the batch gets a note of its own, so
-/// that the next crash shows which event it was.
+/// that the next crash shows on which event the stage crashes.
 final class CrashJournal {
     static let name = "crash-journal"
     /// After this many crashes in a row on one event, the event is set aside.

@@ -37,7 +37,7 @@ package struct EventReader: ~Copyable {
         do throws(JSONError) {
             let json = try parse(line)
             if json.isObject { return InputEvent(sequence: sequence, json: json, line: line) }
-            EventReader.refuseKind(line, sequence, into: &out)
+            EventReader.rejectNonObject(line, sequence, into: &out)
         } catch {
             out.reject(
                 sequence: sequence, line: EventReader.excerpt(line), Rejection(code: error.code, reason: "\(error)"))
@@ -65,7 +65,7 @@ package struct EventReader: ~Copyable {
         String(decoding: line.prefix(64), as: UTF8.self).contains("\"\(CommandName.recordsModify)\"")
     }
 
-    private static func refuseKind(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, into out: inout Outbox) {
+    private static func rejectNonObject(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, into out: inout Outbox) {
         let rejection = Rejection(
             code: "json.not_object", reason: "a line must be one JSON object, like {\"type\":...}")
         out.reject(sequence: sequence, line: excerpt(line), rejection)
