@@ -154,7 +154,7 @@ package enum ReloadError: Error, Hashable, CustomStringConvertible {
         case .otherUpstream(let log, let current):
             "`data` and `from` would make the stage read \(log) instead of \(current): restart the stage"
         case .otherProgram: "`command` was added or removed: restart the stage"
-        case .ended: "the stage was stopped"
+        case .ended: "the stage was stopped or has ended"
         }
     }
 }

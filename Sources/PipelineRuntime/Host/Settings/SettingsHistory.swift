@@ -39,9 +39,15 @@ package struct SettingsHistory: Sendable {
         log = try SettingsFile.identity(ofLogAt: logDirectory)
         entries = []
         for line in try SettingsFile.read(logDirectory: logDirectory)?.lines ?? [] {
-            do throws(JSONError) { entries.append(try SettingsHistory.entry(line)) } catch {
+            let found: Entry?
+            do throws(JSONError) { found = try SettingsHistory.entry(line) } catch {
                 throw .wrongSettings(file: path, line: entries.count + 1, reason: "\(error)")
             }
+            guard let entry = found else {
+                let reason = "the line has no string 'kind', or no object 'settings'"
+                throw .wrongSettings(file: path, line: entries.count + 1, reason: reason)
+            }
+            entries.append(entry)
         }
     }
 
@@ -97,14 +103,10 @@ package struct SettingsHistory: Sendable {
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    private static func entry(_ line: SettingsFile.Line) throws(JSONError) -> Entry {
-        try withJSON(line.text) { json throws(JSONError) in
-            guard let kind = json.text("kind") else {
-                throw JSONError(.unexpectedEnd(expected: "a string in 'kind'"), at: 0)
-            }
-            guard let settings = json["settings"], settings.isObject else {
-                throw JSONError(.unexpectedEnd(expected: "an object in 'settings'"), at: line.text.utf8.count)
-            }
+    /// Nil if the line has no string `kind`, or no object `settings`.
+    private static func entry(_ line: SettingsFile.Line) throws(JSONError) -> Entry? {
+        try withJSON(line.text) { json throws(JSONError) -> Entry? in
+            guard let kind = json.text("kind"), let settings = json["settings"], settings.isObject else { return nil }
             let text = String(decoding: settings.raw, as: UTF8.self)
             return Entry(after: line.after, now: line.now, kind: kind, settings: text)
         }
