@@ -37,7 +37,9 @@ import Testing
         }
     }
 
-    @Test(.full) func `old and silent servers, servers with a small limit and missing replicas are reported`() async throws {
+    @Test(.full) func `old and silent servers, servers with a small limit and missing replicas are reported`()
+        async throws
+    {
         let servers = try NATSServers(3)
         try Self.makeStream(servers, replicas: 3)
         let isOld = try ServerInfo(of: ServerAddress(servers.addresses[0]), atMost: .seconds(5)).isForTestsOnly
