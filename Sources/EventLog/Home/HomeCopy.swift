@@ -1,7 +1,8 @@
 import Glibc
 import Time
 
-/// Passes the batches of a log's local files on to its home. Used on the queue of ``GroupCommit`` only.
+/// Passes the batches of a log's local files on to its home. Not thread-safe: ``GroupCommit`` keeps it behind
+/// a mutex.
 @safe final class HomeCopy {
     private let home: any HomeLog
     private let calls: FileCalls
@@ -13,8 +14,8 @@ import Time
     private var state: OpenedSegment.State
 
     /// - Parameters:
-    ///   - file: The log's last segment.
-    ///   - note: The end of the log, all of which the home has.
+    ///   - file: The segment that `note` names.
+    ///   - note: The place up to which the home has the log.
     init(
         _ home: any HomeLog, _ file: OpenFile, _ note: HomeNote, _ state: OpenedSegment.State, directory: String,
         _ calls: FileCalls
@@ -25,7 +26,7 @@ import Time
         try note.write(to: noteFile, calls)
     }
 
-    /// Copies all that the local files have from here on, in this and later segments.
+    /// Copies all batches after the place in ``note``: the rest of its segment, and all later segments.
     func copyRest(of log: LogDirectory) throws(EventLogError) {
         for segment in try log.segments() where segment >= note.segment {
             if segment > note.segment { move(to: try OpenFile(log.segmentPath(segment), O_RDONLY)) }
@@ -65,7 +66,10 @@ import Time
         while place < size {
             guard let (fixed, cursor) = HomeBatches.head(message, at: opening + place),
                 fixed.firstSequence == next.nextSequence
-            else { throw .damaged(file: file.path, offset: note.offset, sequence: next.nextSequence, reason: changed) }
+            else {
+                throw .damaged(
+                    file: file.path, offset: note.offset, sequence: next.nextSequence, reason: noNextBatch)
+            }
             next.nextSequence += UInt64(fixed.count)
             next.lastNow = fixed.now
             next.cursor.fold(cursor)
@@ -78,7 +82,7 @@ import Time
         try note.write(to: noteFile, calls)
     }
 
-    private var changed: String { "the bytes are not what this process has just written" }
+    private var noNextBatch: String { "the bytes are not a whole batch that continues the log" }
 
     /// Appends whole batches from the file: as many as a message may have.
     ///
@@ -88,7 +92,7 @@ import Time
         var wanted = Int(min(end - note.offset, UInt64(HomeMessage.fullBytes)))
         while true {
             let read = try file.bytes(wanted, at: note.offset)
-            let (whole, next) = HomeCopy.wholeBatches(read, isOpeningAlone: note.offset == 0)
+            let (whole, next) = HomeCopy.wholeBatches(read, beginsWithOpening: note.offset == 0)
             if whole > 0 {
                 message.reserveCapacity(start + whole)
                 message += read[..<whole]
@@ -96,16 +100,17 @@ import Time
             }
             guard read.count == wanted, let next, next > wanted else {
                 throw .damaged(
-                    file: file.path, offset: note.offset, sequence: state.nextSequence, reason: changed)
+                    file: file.path, offset: note.offset, sequence: state.nextSequence, reason: noNextBatch)
             }
             wanted = next
         }
     }
 
-    /// - Parameter isOpeningAlone: Whether the first batch is the segment's opening, which is no message of its own.
+    /// - Parameter beginsWithOpening: Whether the first batch is the segment's opening, which is sent only together
+    ///   with the batch after it.
     /// - Returns: The size of the whole batches at the beginning, and how many bytes the next batch needs, counted from
     ///   the beginning.
-    private static func wholeBatches(_ bytes: [UInt8], isOpeningAlone: Bool) -> (size: Int, next: Int?) {
+    private static func wholeBatches(_ bytes: [UInt8], beginsWithOpening: Bool) -> (size: Int, next: Int?) {
         var (size, batches) = (0, 0)
         var next: Int?
         while bytes.count - size >= BatchFormat.headerBytes {
@@ -119,6 +124,6 @@ import Time
             batches += 1
         }
         if bytes.count - size < BatchFormat.headerBytes { next = size + BatchFormat.headerBytes }
-        return (isOpeningAlone && batches < 2 ? 0 : size, next)
+        return (beginsWithOpening && batches < 2 ? 0 : size, next)
     }
 }

@@ -27,7 +27,7 @@ extension StoredMessage {
         self.init(sequence, subject, headers: StoredMessage.headers(headers), body: body)
     }
 
-    /// Empty if there is no value; nil if it is not Base64.
+    /// Empty if the value is missing or not a string; nil if the string is not Base64.
     private static func bytes(_ value: JSONValue?) -> [UInt8]? {
         guard let text = value?.string else { return [] }
         return Data(base64Encoded: text).map { Array($0) }

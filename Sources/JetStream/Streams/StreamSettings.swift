@@ -6,7 +6,7 @@ package struct StreamSettings: Hashable, Sendable {
     package var name: StreamName
     /// The subjects whose messages the stream stores. May have the wildcards `*` and `>`.
     package var subjects: [String]
-    /// A text for the owner's use.
+    /// The stream's `description`, which JetStream stores but does not interpret.
     package var note = ""
     /// On how many servers the messages are stored: 1, 3 or 5.
     package var replicas = 1
@@ -15,8 +15,8 @@ package struct StreamSettings: Hashable, Sendable {
 
     package init(_ name: StreamName, subjects: [String]) { (self.name, self.subjects) = (name, subjects) }
 
-    /// JetStream needs a window in which it would reject messages with an ID that it has seen. Belfry's messages have
-    /// no IDs, so the smallest window is enough (nats-server: 100 ms).
+    /// Each stream has a time window in which JetStream stores only the first of several messages with the same ID.
+    /// Belfry's messages have no IDs, so the smallest window is enough (nats-server: 100 ms).
     private static let duplicateWindowNanoseconds: Int64 = 100_000_000
 
     func write(to buffer: inout ByteBuffer) {
