@@ -171,7 +171,7 @@ public struct Admission: Sendable, Hashable {
     public struct Refusal: Sendable, Hashable {
         /// The number of the command since the start, from 1.
         public let line: UInt64
-        /// A stable code for programs, such as `field.missing`.
+        /// A stable code for programs, such as `member.missing`.
         public let code: String
         /// The dotted path of the wrong member; empty for the whole command.
         public let path: String

@@ -7,9 +7,9 @@ import Yams
 /// - It follows aliases itself, up to a limit, because the parser could be made to expand a huge tree. The parser gets
 ///   a text in which every `*` is replaced by a character of the private use area, so it sees no aliases.
 /// - It reports every repeated key, although the parser stops at the first. For this it replaces a repeated key's first
-///   letter with another character of the private use area, and parses again. If there are more than
-///   ``duplicatesMax`` repeated keys, or one of them has no letter to replace (see ``KeyDisguise/hide(at:)``), it
-///   reports only the key at which the parser stopped last.
+///   character with another character of the private use area, and parses again. If there are more than
+///   ``duplicatesMax`` repeated keys, or if one of them begins with a character that cannot be replaced (see
+///   ``KeyDisguise/hide(at:)``), it reports only the key at which the parser stopped last.
 struct SettingsDocument {
     let root: SettingsNode
     /// Mistakes that leave the other parts usable, such as repeated keys, keys that are not strings, unsupported tags,
@@ -60,7 +60,8 @@ struct SettingsDocument {
     }
 
     private static func empty(_ file: String) -> SettingsError {
-        SettingsError(file: file, reason: "the file is empty", hint: "a pipeline has a \"pipeline\" and \"stages\"")
+        SettingsError(
+            file: file, reason: "the file has no settings", hint: "write at least \"pipeline\" and \"stages\"")
     }
 
     private static func check(_ text: String, file: String) throws(SettingsError) {

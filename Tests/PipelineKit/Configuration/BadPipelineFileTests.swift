@@ -27,8 +27,10 @@ struct BadFile: Sendable, CustomTestStringConvertible {
     }
 
     static let structure = [
-        BadFile("empty", "", #"p.yaml: the file is empty; a pipeline has a "pipeline" and "stages""#),
-        BadFile("only comments", "# hello\n", #"p.yaml: the file is empty; a pipeline has a "pipeline" and "stages""#),
+        BadFile("empty", "", #"p.yaml: the file has no settings; write at least "pipeline" and "stages""#),
+        BadFile(
+            "only comments", "# hello\n",
+            #"p.yaml: the file has no settings; write at least "pipeline" and "stages""#),
         BadFile("a list", "- a\n", "p.yaml:1:1: expected a mapping, found a list"),
         BadFile("a word", "hello\n", "p.yaml:1:1: expected a mapping, found hello"),
         BadFile("NUL", "pipeline: a\u{0}b\n", "p.yaml:1:12: U+0000 is not allowed in the file"),
