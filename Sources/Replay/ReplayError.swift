@@ -31,7 +31,7 @@ extension ReplayError: CustomStringConvertible {
         switch self {
         case .unreadable(let name, let reason): "\(name) cannot be read: \(reason)"
         case .snapshotDeleted(let log, let position):
-            "\(log): the snapshot at \(position) was deleted during the replay; run the replay again"
+            "\(log): the snapshot after input event \(position) was deleted during the replay; run the replay again"
         case .ahead(let log, let cursor, let upstream, let last):
             "\(log) was made from \(upstream) up to event \(cursor), but \(upstream) ends at event \(last); either "
                 + "these logs do not belong together, or \(upstream) has lost its last events"

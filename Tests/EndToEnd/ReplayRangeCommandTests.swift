@@ -80,7 +80,7 @@ struct ReplayRangeCommandTests {
         #expect(
             all.status == 0
                 && all.errors.contains(
-                    "match: the replay begins with the snapshot at 7, because older events are gone"),
+                    "match: the replay begins with the snapshot after input event 7, because older events are gone"),
             "\(all)")
         #expect(all.errors.contains("match: nothing to compare\n"), "\(all.errors)")
     }

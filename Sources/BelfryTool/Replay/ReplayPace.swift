@@ -11,7 +11,7 @@ final class ReplayPace: Sendable {
     init(speed: Double?) { self.speed = speed }
 
     /// Blocks the thread for the time from the previous call's `now` to this `now`, divided by the speed.
-    func wait(until now: Instant) {
+    func waitForGap(before now: Instant) {
         let before = last.withLock { last in
             defer { last = now }
             return last

@@ -38,7 +38,7 @@ final class ReplaySending: ReplayWatch {
                     && handedOut.insert(delivery.id).inserted
             }
         }[...]
-        if !rest.isEmpty { pace.wait(until: now) }
+        if !rest.isEmpty { pace.waitForGap(before: now) }
         while !rest.isEmpty {
             groups.continuation.yield(Array(rest.prefix(ReplaySending.groupMax)))
             answered.wait()

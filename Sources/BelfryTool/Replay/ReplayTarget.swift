@@ -37,14 +37,14 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
     /// them. Nil for a transport, and for `null` without a speed.
     func makeWatch(
         speed: Double?, only focus: ReplayFocus?, as form: FileTransport.Settings.Form
-    ) throws -> ReplayPushes? {
+    ) throws -> ReplayPushWriter? {
         switch self {
         case .transport: return nil
-        case .null: return speed.map { ReplayPushes(speed: $0, only: focus) { _ in } }
-        case .console: return ReplayPushes(speed: speed, only: focus) { try StandardOutput.write(lines(of: $0)) }
+        case .null: return speed.map { ReplayPushWriter(speed: $0, only: focus) { _ in } }
+        case .console: return ReplayPushWriter(speed: speed, only: focus) { try StandardOutput.write(lines(of: $0)) }
         case .file(let path):
             let write = form == .simctl ? try simulatorFiles(in: path) : try lineFile(path)
-            return ReplayPushes(speed: speed, only: focus, write)
+            return ReplayPushWriter(speed: speed, only: focus, write)
         }
     }
 
@@ -78,7 +78,7 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 private func lines(of pushes: [Delivery]) -> [UInt8] { pushes.flatMap { $0.line + [UInt8(ascii: "\n")] } }
 
 /// Writes the pushes of re-run stages. Leaves out the notices that tell the app's backend of retired devices.
-final class ReplayPushes: ReplayWatch {
+final class ReplayPushWriter: ReplayWatch {
     private let pace: ReplayPace
     private let focus: ReplayFocus?
     private let write: @Sendable ([Delivery]) throws -> Void
@@ -92,7 +92,7 @@ final class ReplayPushes: ReplayWatch {
     func observe(_ output: MachineOutput, of stage: RecordedStage, at now: Instant) throws {
         let deliveries = output.deliveries.filter { $0.id.retired == nil && focus?.concerns($0.line) ?? true }
         guard !deliveries.isEmpty else { return }
-        pace.wait(until: now)
+        pace.waitForGap(before: now)
         try write(deliveries)
     }
 }

@@ -3,12 +3,13 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// Makes machines for stages: for built-in stages, for plugins, and for programs that replace stages.
+/// Makes machines for built-in stages, for plugin stages (stages with a `command`), and for programs that replace
+/// stages.
 package struct MachineFactory: Sendable {
     package let registry: Registry
     /// The programs that replace stages, with their arguments, by stage name.
     package var programs: [String: [String]] = [:]
-    /// How long a plugin, or a program that replaces a stage, may take to reply to one request.
+    /// How long a plugin stage, or a program that replaces a stage, may take to reply to one request.
     package var replyTimeout = Duration.seconds(60)
 
     package init(registry: Registry, programs: [String: [String]] = [:]) {
@@ -27,7 +28,7 @@ package struct MachineFactory: Sendable {
     }
 
     /// - Parameter history: The recorded settings. Its entries for this kind of stage replace the pipeline file's
-    ///   settings. Ignored for a plugin and for a stage that takes no snapshots.
+    ///   settings. Ignored for a plugin stage and for a stage that takes no snapshots.
     func machine(
         _ stage: PipelineStage, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
     ) throws -> any StageMachine {
@@ -41,7 +42,7 @@ package struct MachineFactory: Sendable {
         return try swiftMachine(stageType(stage), stage, context, answers, history)
     }
 
-    /// The answers that a stage's own log records. For a plugin, every push is accepted.
+    /// The answers that a stage's own log records. For a plugin stage, every push is accepted.
     func answers(of stage: PipelineStage, in log: String, after sequence: UInt64 = 0) throws -> any AnswerSource {
         guard stage.command.isEmpty else { return AcceptedAnswers() }
         return try LoggedAnswers(of: stageType(stage), log: log, after: sequence)
@@ -66,8 +67,8 @@ package struct MachineFactory: Sendable {
 }
 
 extension RecordedStage {
-    /// The settings that the stage ran with, from the file beside its log. A plugin has no such file, so its history is
-    /// empty.
+    /// The settings that the stage ran with, from the file beside its log. A plugin stage has no such file, so its
+    /// history is empty.
     ///
     /// If a built-in stage has no such file, its log was written before Belfry recorded settings, or the file was lost.
     /// Then the pipeline file's settings apply to the whole log.
@@ -79,8 +80,8 @@ extension RecordedStage {
         return SettingsHistory([entry], path: history.path)
     }
 
-    fileprivate var hasNoSettingsHistory: Bool {
-        get throws(EventLogError) { try SettingsHistory(logDirectory: log.directory).entries.isEmpty }
+    fileprivate var hasRecordedSettings: Bool {
+        get throws(EventLogError) { try !SettingsHistory(logDirectory: log.directory).entries.isEmpty }
     }
 }
 
@@ -99,7 +100,7 @@ extension RecordedPipeline {
         get throws {
             try stages.filter { stage in
                 try !stage.isSource && stage.stage.command.isEmpty && stage.log.lastSequence > 0
-                    && stage.hasNoSettingsHistory
+                    && !stage.hasRecordedSettings
             }
         }
     }
@@ -108,7 +109,7 @@ extension RecordedPipeline {
     package func stagesUnderOtherSettings(_ registry: Registry) throws -> [String] {
         try stages.filter { stage in
             let record = registry.record(of: stage.stage)
-            return try !stage.isSource && !stage.hasNoSettingsHistory
+            return try !stage.isSource && stage.hasRecordedSettings
                 && stage.settingsHistory().plainRecords.contains { $0 != record }
         }.map(\.name)
     }

@@ -8,7 +8,7 @@ import ZeroMQ
 ///
 /// Each stage is fed the recorded log of its upstream stage. So the replay of the pipeline is identical if the replay
 /// of each stage is identical. Two threads share the work. A thread gets the whole history of a stage, or some spans of
-/// it. A span lies between two snapshots.
+/// it. A span begins at the beginning of the logs or at a snapshot, and ends at a snapshot or at the end of the logs.
 package struct PipelineReplay: Sendable {
     package struct StageResult: Sendable {
         package var stage: String
@@ -27,7 +27,7 @@ package struct PipelineReplay: Sendable {
             case identical, different
             /// Nothing was compared: the part to compare has no events, or the stage has had no input.
             case nothing
-            /// A source's log is read back, not compared.
+            /// A source's log is not compared.
             case recalled
         }
 
@@ -60,7 +60,7 @@ package struct PipelineReplay: Sendable {
     package var focus: ReplayFocus?
     private let parts: [String: StagePart]
 
-    /// The minimum size of a span's input, in bytes.
+    /// A stage's history is cut only into spans whose input has at least this many bytes on average.
     package var spanBytesMin = StageSpan.bytesMin
 
     private static let threads = 2
@@ -200,7 +200,7 @@ package struct PipelineReplay: Sendable {
             if start != .beginning || !stage.isTrimmed { return start }
             let oldest = try search.restoreOldest([machine], of: stage, problem: problem)
             if oldest != .beginning {
-                let beginning = "the replay begins with the snapshot at \(oldest.cursor)"
+                let beginning = "the replay begins with the snapshot after input event \(oldest.cursor)"
                 notice("\(stage.name): \(beginning), because older events are gone")
             }
             return oldest
@@ -209,8 +209,8 @@ package struct PipelineReplay: Sendable {
         return .beginning
     }
 
-    /// Reads a source's log back, as at a restart of the source. If other stages are replayed too, they read this log
-    /// as their input, so it is not read a second time.
+    /// Reads a source's log back, as at a restart of the source. If other stages are replayed too, only counts the
+    /// log's events and bytes.
     private func recall(_ stage: RecordedStage, _ progress: StageProgress) throws {
         guard self.progress.count == 1 else {
             return progress.add(

@@ -1,7 +1,8 @@
 import EventLog
 import PipelineKit
 
-/// A span of a stage's history between two of its snapshots.
+/// A span of a stage's history. It begins at the beginning of the logs or at a snapshot, and ends at a snapshot or at
+/// the end of the logs.
 ///
 /// Spans can be replayed in parallel. The replay of a span begins with the recorded state of a snapshot, or goes on
 /// with the machine that has just replayed the span before it. At the end, it compares the replayed state with the

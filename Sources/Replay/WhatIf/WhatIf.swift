@@ -103,7 +103,8 @@ package struct WhatIf: Sendable {
         let start = try last.map(begin.following) ?? begin.first()
         if start.cursor > last ?? 0 {
             notice(
-                "\(stage.name): the replay begins with the snapshot at \(start.cursor), because older events are gone")
+                "\(stage.name): the replay begins with the snapshot after input event \(start.cursor), "
+                    + "because older events are gone")
         }
         return try LockstepStage(
             stage, baseline: baseline, variant: variant,
