@@ -48,12 +48,12 @@ struct CertificateReaderTests {
 
     @Test func `a certificate's topics are its user ID and its list of topics`() throws {
         let topics = ["", ".voip", ".complication"].map { "com.example.Notes" + $0 }
-        let known = ClientCertificate(
-            topics: topics, environments: [.development, .production], isKnown: true,
+        let trusted = ClientCertificate(
+            topics: topics, environments: [.development, .production], isTrusted: true,
             validity: 1_795_389_548_000...4_948_989_548_000)
         #expect(
-            try Self.read(Self.manyTopics, trusting: [try Certificate(pem: Self.manyTopics)]) == known)
-        #expect(try Self.read(Self.manyTopics).isKnown == false)
+            try Self.read(Self.manyTopics, trusting: [try Certificate(pem: Self.manyTopics)]) == trusted)
+        #expect(try Self.read(Self.manyTopics).isTrusted == false)
     }
 
     @Test func `a certificate with a broken list of topics has only the topic of its user ID`() throws {
@@ -67,12 +67,12 @@ struct CertificateReaderTests {
         let authority = try Authority(at: .now)
         let client = try authority.clientCertificate(for: key.publicKey, topic: "com.example.Mail", at: .now)
         let read = CertificateReader(authorities: [authority.certificate]).read(client.der)
-        #expect(read.topics == ["com.example.Mail"] && read.isKnown)
+        #expect(read.topics == ["com.example.Mail"] && read.isTrusted)
         #expect(read.environments == Set(Environment.allCases))
     }
 
     @Test(arguments: [[], [0x30], Array("no certificate".utf8)] as [[UInt8]])
-    func `bytes that are not a certificate are read as an unknown certificate without topics`(bytes: [UInt8]) {
-        #expect(CertificateReader(authorities: []).read(bytes) == ClientCertificate(topics: [], isKnown: false))
+    func `bytes that are not a certificate are read as an untrusted certificate without topics`(bytes: [UInt8]) {
+        #expect(CertificateReader(authorities: []).read(bytes) == ClientCertificate(topics: [], isTrusted: false))
     }
 }

@@ -131,9 +131,9 @@ struct IdentityTests {
         #expect(try (refusal(token: try fixture.token()) == nil) == (scope == .connection))
     }
 
-    @Test mutating func `an unknown certificate ends the connection, or is answered 403 if a quirk says so`() throws {
+    @Test mutating func `an untrusted certificate ends the connection, or is answered 403 if a quirk says so`() throws {
         fixture.connection = ConnectionState(
-            certificate: ClientCertificate(topics: [Fixture.bundle], isKnown: false))
+            certificate: ClientCertificate(topics: [Fixture.bundle], isTrusted: false))
         #expect(try fixture.refusal() == .goAway(reason: "BadCertificate"))
         fixture.check.quirks.badCertificate = .answer
         #expect(try fixture.refusal() == .forbidden("BadCertificate"))

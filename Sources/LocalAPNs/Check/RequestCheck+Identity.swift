@@ -20,7 +20,7 @@ extension RequestCheck {
     }
 
     private func check(_ certificate: ClientCertificate, at now: Int64) throws(Refusal) {
-        guard certificate.isKnown, certificate.validity.contains(now) else { throw refusal("BadCertificate") }
+        guard certificate.isTrusted, certificate.validity.contains(now) else { throw refusal("BadCertificate") }
         guard certificate.environments.contains(environment) else { throw refusal("BadCertificateEnvironment") }
     }
 

@@ -10,10 +10,10 @@ struct CertificateReader: Sendable {
     private static let production = "1.2.840.113635.100.6.3.2"
     private static let topics = "1.2.840.113635.100.6.3.6"
 
-    /// A certificate that cannot be read has no topics and is unknown.
+    /// A certificate that cannot be read has no topics and is not trusted.
     func read(_ bytes: [UInt8]) -> ClientCertificate {
         do throws(SigningError) { return read(try Certificate(der: bytes)) } catch {
-            return ClientCertificate(topics: [], isKnown: false)
+            return ClientCertificate(topics: [], isTrusted: false)
         }
     }
 
@@ -21,7 +21,7 @@ struct CertificateReader: Sendable {
         let since = certificate.validSince * 1000
         return ClientCertificate(
             topics: topics(of: certificate), environments: environments(of: certificate),
-            isKnown: authorities.contains { certificate.isIssued(by: $0) },
+            isTrusted: authorities.contains { certificate.isIssued(by: $0) },
             validity: since...max(since, certificate.validUntil * 1000))
     }
 

@@ -115,7 +115,7 @@ package struct Credentials: Sendable {
         let certificate = try Credentials.certificate(text, clientPath)
         let identity = CertificateReader(authorities: [authority.certificate]).read(certificate.der)
         let soon = Int64(now.timeIntervalSince1970 * 1000) + 30 * 86_400_000
-        return identity.isKnown && identity.topics == [topic] && identity.validity.contains(soon)
+        return identity.isTrusted && identity.topics == [topic] && identity.validity.contains(soon)
             && certificate.hasPublicKey(key.publicKey)
     }
 }

@@ -11,7 +11,7 @@ package struct SiblingProgram {
         path = "\(folder)/\(name)"
         guard access(path, X_OK) == 0 else {
             let build = "swift build\(BuildKind.isDebug ? "" : " -c release") --product \(name)"
-            throw ToolFailure(.unavailable, "there is no program \(path); build it: \(build)")
+            throw ToolFailure(.unavailable, "\(path) is missing or not executable; build it: \(build)")
         }
     }
 
