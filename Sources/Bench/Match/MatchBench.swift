@@ -15,8 +15,8 @@ import Time
 struct MatchBench: Sendable {
     let subscriptions: MatchInput
     let changes: MatchInput
-    /// How many changes the scan of all subscriptions matches.
-    let scanned: Int
+    /// The scan of all subscriptions matches at most this many changes, from the first.
+    let scanLimit: Int
 
     private static let passes = 9
 
@@ -29,17 +29,17 @@ struct MatchBench: Sendable {
         let before = MatchBench.memory
         var watchers = Watchers()
         result.buildSeconds = try seconds { try fill(&watchers) }
-        guard watchers.count == subscriptions.count else {
+        guard watchers.subscriptionCount == subscriptions.count else {
             throw ToolFailure(
                 .badData,
-                "\(subscriptions.name): \(subscriptions.count.of("line")) save \(watchers.count.of("subscription")): save "
-                    + "each subscription once")
+                "\(subscriptions.name): \(subscriptions.count.of("line")) save "
+                    + "\(watchers.subscriptionCount.of("subscription")): save each subscription once")
         }
         result.bytesPerSubscription = (MatchBench.memory - before) / Double(subscriptions.count)
 
         let pairs = try pairs(&watchers)
         (result.pairs, result.watched, result.digest) = (pairs.pairs, pairs.watched, pairs.digest)
-        result.perSecond = try rate { try changes.readLines { _ = try watchers.count($1) } }
+        result.perSecond = try rate { try changes.readLines { _ = try watchers.countMatches(of: $1) } }
         result.latency = try latency(&watchers)
         result.scannedPerSecond = try scan(&watchers)
         try matchDuringEdits(&watchers, into: &result)
@@ -100,7 +100,7 @@ extension MatchBench {
         all.reserveCapacity(changes.count)
         try changes.readLines { _, line in
             let start = MatchBench.now
-            _ = try watchers.count(line)
+            _ = try watchers.countMatches(of: line)
             all.append(MatchBench.now - start)
         }
         return Percentiles(all)
@@ -109,7 +109,7 @@ extension MatchBench {
     private func scan(_ watchers: inout Watchers) throws -> Double {
         var plain = PlainScan()
         try subscriptions.readLines { try plain.add($1) }
-        let range = 0..<min(scanned, changes.count)
+        let range = 0..<min(scanLimit, changes.count)
         var found = MatchPairs()
         let taken = try seconds {
             try changes.readLines(of: range) { index, line in

@@ -53,7 +53,7 @@ struct MatchBenchCommand: AsyncParsableCommand {
         completion: .directory)
     var save: String?
 
-    @Option(help: "How many changes to match by a scan of all subscriptions.")
+    @Option(help: "Match at most this many changes by a scan of all subscriptions.")
     var scanned = 200
 
     @OptionGroup var common: BenchOptions
@@ -105,7 +105,7 @@ struct MatchBenchCommand: AsyncParsableCommand {
         for input in [subscriptions, changes] where input.count == 0 {
             throw ToolFailure(.badData, "\(input.name) has no lines")
         }
-        let bench = MatchBench(subscriptions: subscriptions, changes: changes, scanned: scanned)
+        let bench = MatchBench(subscriptions: subscriptions, changes: changes, scanLimit: scanned)
         if let pairs { return try bench.writePairs(to: pairs) }
         BuildKind.warnIfDebug()
         let runs = try await common.measure(by: \.perSecond) { scratch in

@@ -28,25 +28,26 @@ struct AppState {
     var hold: AppHold?
     /// The number of scheduled ``Effect/hold(app:status:reason:wasProbe:)`` effects of the app.
     var scheduledHolds = 0
-    /// At most ``suspectsMax`` devices whose addresses the transport does not know. The list is emptied when the
-    /// transport accepts a push of the app. If this push went to one of the devices, none of them is retired, because
-    /// the addresses of the others may be valid too. Otherwise all are retired.
+    /// At most ``suspectsMax`` devices whose addresses the transport does not know. They are not retired yet, because
+    /// the configuration may be wrong instead. The list is emptied when the transport accepts a push of the app. If
+    /// this push went to a suspect, the transport had rejected a valid address, so no suspect is retired. Otherwise all
+    /// suspects are retired.
     var suspects: [Retirement] = []
 
-    /// With this many suspects, the configuration must be wrong, not the addresses of the devices.
+    /// With this many suspects, the configuration is probably wrong, not the addresses of the devices.
     static let suspectsMax = 20
 
     /// Whether the state stays the same when the transport accepts one more push.
     @inline(__always)
     var isHealthy: Bool { hasAccepted && hold == nil && scheduledHolds == 0 && suspects.isEmpty }
 
-    var isSuspicious: Bool { !hasAccepted && suspects.count >= AppState.suspectsMax }
+    var seemsMisconfigured: Bool { !hasAccepted && suspects.count >= AppState.suspectsMax }
 }
 
 /// A stopped app: its pushes wait, and from time to time one of them is sent as a probe.
 struct AppHold: Equatable {
     static let firstInterval = Duration.seconds(60)
-    static let lastInterval = Duration.seconds(3600)
+    static let intervalMax = Duration.seconds(3600)
 
     var probeAt: Instant
     var interval = firstInterval
@@ -68,7 +69,7 @@ struct AppHold: Equatable {
 
     /// Schedules the next probe after a failed probe, and doubles the interval up to the limit.
     mutating func postpone(at now: Instant) {
-        interval = min(interval * 2, Self.lastInterval)
+        interval = min(interval * 2, Self.intervalMax)
         (probe, probeAt) = (nil, now.advanced(by: interval))
     }
 

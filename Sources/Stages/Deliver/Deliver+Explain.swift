@@ -52,8 +52,8 @@ extension DeliverStage {
         if let hold = registry.apps[device.appIndex].hold {
             return Explanation(
                 DeliverStage.kind, .appStopped,
-                "transport \(device.transport) rejects every push of the app of \(device.name): "
-                    + hold.nextTry, details)
+                "transport \(device.transport) rejects every push of the app of \(device.name), so the app's "
+                    + "pushes wait: \(hold.nextTry)", details)
         }
         return Explanation(
             DeliverStage.kind, .transportKnown, "\(device.name) is reached through transport \(device.transport)",

@@ -96,7 +96,7 @@ extension DeliverStage {
         if !registry.apps.isHealthy(app) {
             let state = registry.apps[app]
             if state.hold != nil || state.scheduledHolds > 0 { schedule(.resume(app: app), receivedAt, &note) }
-            if state.hold != nil, state.isSuspicious { reportRecovery(of: app, into: &out) }
+            if state.hold != nil, state.seemsMisconfigured { reportRecovery(of: app, into: &out) }
             // If the device was a suspect itself, the transport has rejected valid addresses. Then the addresses of the
             // other suspects may be valid too.
             if !state.suspects.contains(where: { $0.device.isSame(as: push.device) }) {
@@ -193,7 +193,7 @@ extension DeliverStage {
         } else {
             registry.apps[app].suspect(retirement(push, answer, receivedAt))
         }
-        if registry.apps[app].isSuspicious {
+        if registry.apps[app].seemsMisconfigured {
             scheduleHold(of: app, status: nil, reason: Self.suspicion, after: push, receivedAt, &note)
         } else {
             resumeIfProbed(by: push, receivedAt, &note)
@@ -224,7 +224,7 @@ extension DeliverStage {
     }
 
     /// Schedules the end of the hold if the push was the app's probe. Every answer to a probe ends the hold, with two
-    /// exceptions: `stopped`, and an unknown address while ``AppState/isSuspicious`` is true for the app.
+    /// exceptions: `stopped`, and an unknown address while ``AppState/seemsMisconfigured`` is true for the app.
     private mutating func resumeIfProbed(by push: PendingPush, _ receivedAt: Instant, _ note: inout PushNote) {
         let app = push.device.appIndex
         guard registry.apps[app].hold?.probe == push.key else { return }

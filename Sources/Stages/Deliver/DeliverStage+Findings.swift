@@ -15,7 +15,7 @@ extension DeliverStage {
             .warning, "app.stopped",
             "\(name): \(key.transport) rejects every push of \(key.appText): \(waiting.of("push")) waiting, "
                 + hold.nextTry,
-            fix: registry.apps[app].isSuspicious
+            fix: registry.apps[app].seemsMisconfigured
                 ? "the transport has not accepted a push of this app yet. \(Self.remedyOfSuspicion)"
                 : "belfry doctor apns says what is wrong; app.stopped in the log of \(name) has the transport's answer",
             [

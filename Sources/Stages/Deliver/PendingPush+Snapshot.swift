@@ -116,7 +116,7 @@ extension AppHold {
         self.init(at: .epoch)
         probeAt = try snapshot.instant()
         let seconds = try snapshot.integer()
-        guard (1...Int(Self.lastInterval.components.seconds)).contains(seconds) else {
+        guard (1...Int(Self.intervalMax.components.seconds)).contains(seconds) else {
             throw snapshot.error("the interval between probes is out of range")
         }
         interval = .seconds(seconds)

@@ -27,13 +27,13 @@ package struct IngestStage: Stage {
     var memory: RecordMemory
     var databases = SubscriptionDatabases()
     /// The sequence of the next event.
-    var next: UInt64 = 1
+    var nextSequence: UInt64 = 1
 
     package init(_ settings: IngestSettings, context: StageContext) throws(SettingsError) {
         check = CommandCheck(
             allowsSubscriptionsInAnyDatabase: settings.subscriptionsInAnyDatabase,
             predicates: PredicateReader(settings.predicates == .extended ? .extended : .cloudKit))
-        reader = RecordReader(past: context.past)
+        reader = RecordReader(pastEvents: context.past)
         memory = RecordMemory(NameFingerprint.Key(context.log))
     }
 
@@ -46,7 +46,7 @@ package struct IngestStage: Stage {
     }
 
     package mutating func recall(_ event: borrowing InputEvent, at now: Instant) {
-        next = event.sequence + 1
+        nextSequence = event.sequence + 1
         if event.isOfType(EventName.recordSave) {
             _ = memory.save(event.value, of: event.value[.owner], at: event.sequence)
         } else if event.isOfType(EventName.recordDelete) {
@@ -85,7 +85,7 @@ package struct IngestStage: Stage {
     @inline(__always)
     private mutating func append(into out: inout Outbox, _ write: (inout ByteBuffer) -> Void) {
         out.append(write)
-        next += 1
+        nextSequence += 1
     }
 
     /// Appends one event, or one event for the shared database of each participant.
@@ -112,7 +112,7 @@ package struct IngestStage: Stage {
                 CommandWriter.write(command, for: participant, change: .delete, deleted: deleted, into: &$0)
             }
         }
-        let wasKnown = memory.save(command, of: owner, at: next)
+        let wasKnown = memory.save(command, of: owner, at: nextSequence)
         let given = command[.change]
         let isUpdate = given.map { $0.equals("update") } ?? (wasKnown || command[.before] != nil)
         append(into: &out) {
@@ -135,7 +135,7 @@ package struct IngestStage: Stage {
         // The memory forgets the record even if the record's last fields cannot be read. A restarted stage that recalls
         // the delete forgets the record too.
         memory.remove(address)
-        return reader.contents(of: known, at: address, before: next, &out)
+        return reader.contents(of: known, at: address, before: nextSequence, &out)
     }
 
     /// A subscription ID is unique for a user in a container (CKSubscription), so the newest save wins.
@@ -177,7 +177,7 @@ extension IngestStage {
     private mutating func performOperations(
         of command: JSONValue, into out: inout Outbox
     ) throws(ModelError) -> [Modification.Change] {
-        var (modification, index, sequence) = (Modification(command, reader), 0, next)
+        var (modification, index, sequence) = (Modification(command, reader), 0, nextSequence)
         for operation in command[.operations]?.elements ?? command.elements {
             let before = out.count
             try under(.operations) { () throws(ModelError) in
@@ -187,7 +187,7 @@ extension IngestStage {
             }
             (index, sequence) = (index + 1, sequence + UInt64(out.count - before))
         }
-        next = sequence
+        nextSequence = sequence
         return modification.changes
     }
 }
@@ -213,7 +213,7 @@ extension IngestStage {
                 "zone.missing", at: "zoneID",
                 "zone \"\(command[.zoneID]?[.zoneName]?.string ?? "")\" does not exist: there is nothing to delete")
         }
-        memory.deleteZone(of: zone, at: next)
+        memory.deleteZone(of: zone, at: nextSequence)
         append(into: &out) { CommandWriter.write(command, into: &$0) }
     }
 }

@@ -14,8 +14,7 @@ package struct Watchers: ~Copyable {
 
     package init() {}
 
-    /// The number of subscriptions.
-    package var count: Int { index.count }
+    package var subscriptionCount: Int { index.count }
 
     package mutating func reserveCapacity(_ count: Int) { index.reserveCapacity(count) }
 
@@ -53,7 +52,7 @@ package struct Watchers: ~Copyable {
 
     /// The number of subscriptions that watch a change.
     @inline(__always)
-    package mutating func count(_ line: UnsafeRawBufferPointer) throws -> Int {
+    package mutating func countMatches(of line: UnsafeRawBufferPointer) throws -> Int {
         unsafe index.find(try change(line), into: &found)
         defer { found.removeAll(keepingCapacity: true) }
         return found.count

@@ -10,7 +10,7 @@ struct MatchBenchTests {
         let workload = MatchWorkload(seed: 5, subscriptions: subscriptions, isDense: true)
         return MatchBench(
             subscriptions: MatchInput(name: "subscriptions", workload.forEachSubscription),
-            changes: MatchInput(name: "changes") { workload.forEachChange(changes, $0) }, scanned: 20)
+            changes: MatchInput(name: "changes") { workload.forEachChange(changes, $0) }, scanLimit: 20)
     }
 
     @Test
@@ -51,7 +51,7 @@ struct MatchBenchTests {
         let bench = Self.bench(subscriptions: 2, changes: 1)
         let text = String(decoding: bench.subscriptions.bytes, as: UTF8.self)
         let twice = MatchBench(
-            subscriptions: try MatchInput(folder.write(text + text, to: "twice")), changes: bench.changes, scanned: 1)
+            subscriptions: try MatchInput(folder.write(text + text, to: "twice")), changes: bench.changes, scanLimit: 1)
         let failure = try #require(throws: ToolFailure.self) { _ = try twice.run(in: folder.path) }
         #expect(failure.status == .badData && failure.message.contains("4 lines save 2 subscriptions"))
     }

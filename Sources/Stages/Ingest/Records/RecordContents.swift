@@ -29,7 +29,7 @@ struct RecordContents {
 
 /// Reads the contents of records from ingest's own log, which the host provides.
 struct RecordReader {
-    let past: (any PastEvents)?
+    let pastEvents: (any PastEvents)?
 
     /// - Parameters:
     ///   - next: The sequence of the log's next event.
@@ -43,7 +43,7 @@ struct RecordReader {
         if distance <= UInt64(out.count) {
             contents = out.withEvent(out.count - Int(distance)) { RecordContents($0) }
         } else {
-            _ = past?.read(entry.sequence) { contents = RecordContents($0) }
+            _ = pastEvents?.read(entry.sequence) { contents = RecordContents($0) }
         }
         return contents.flatMap { $0.address.bytes == address.bytes ? $0 : nil }
     }

@@ -6,11 +6,11 @@ extension RecordMemory {
     /// Writes one line for each record, sorted by container, environment, database, owner, zone and name. Leaves out
     /// records whose events cannot be read from the log.
     ///
-    /// - Parameter past: The log, whose events contain the names and fields.
-    func writeState(_ past: (any PastEvents)?, into lines: inout ByteBuffer) {
+    /// - Parameter pastEvents: The events of the log. They contain the names and fields.
+    func writeState(_ pastEvents: (any PastEvents)?, into lines: inout ByteBuffer) {
         var found: [RecordContents] = []
         for entry in entries.sorted(by: { $0.sequence < $1.sequence }) {
-            _ = past?.read(entry.sequence) { if let contents = RecordContents($0) { found.append(contents) } }
+            _ = pastEvents?.read(entry.sequence) { if let contents = RecordContents($0) { found.append(contents) } }
         }
         found.sort { $0.address.bytes.lexicographicallyPrecedes($1.address.bytes) }
         for contents in found { contents.write(into: &lines) }
