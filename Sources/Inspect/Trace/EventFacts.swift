@@ -43,7 +43,7 @@ struct EventFacts: Hashable, Sendable {
     var until: String?
     /// In `app.resumed`: how many pushes waited while the app was stopped.
     var held: Int64?
-    /// In `not_matched`: the range of changes, and how many of them no subscription watched.
+    /// In `not_matched`: the range of changes, and how many of them matched no subscription.
     var first: UInt64?
     var last: UInt64?
     var count: Int64?

@@ -44,7 +44,7 @@ enum TraceSummary {
 
     private static func unmatched(_ facts: EventFacts) -> String {
         let range = "\(facts.first ?? 0) to \(facts.last ?? 0)"
-        return "no subscription watched \(facts.count ?? 0) of the changes \(range)"
+        return "\(facts.count ?? 0) of the changes \(range) matched no subscription"
     }
 
     private static func severalChanges(_ facts: EventFacts) -> String? {

@@ -60,11 +60,11 @@ import Testing
         #expect(
             try logs.tree("announcement-1") == """
                 changes:10  2026-01-01T09:00:01.200Z  record.save  create Announcement announcement-1 ◀
-                └─ matches:9  2026-01-01T09:00:02.200Z  +1 s  not_matched  no subscription watched 1 of the changes 1 to 13
+                └─ matches:9  2026-01-01T09:00:02.200Z  +1 s  not_matched  1 of the changes 1 to 13 matched no subscription
                 """)
         #expect(
             try logs.tree("matches:9") == """
-                matches:9  2026-01-01T09:00:02.200Z  not_matched  no subscription watched 1 of the changes 1 to 13 ◀
+                matches:9  2026-01-01T09:00:02.200Z  not_matched  1 of the changes 1 to 13 matched no subscription ◀
                 """)
     }
 
