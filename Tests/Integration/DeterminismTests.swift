@@ -34,8 +34,8 @@ import Testing
             let places = (0..<stops).map { _ in random.below(commands.count) }.sorted()
             for (start, end) in zip([0] + places, places) {
                 try await pipeline.run(
-                    Array(commands[start..<end]), batchSizes: [random.below(60)], stoppingAtHalf: 1 + random.below(4),
-                    drains: false)
+                    Array(commands[start..<end]), batchSizes: [random.below(60)],
+                    stoppingStageAtHalf: 1 + random.below(4), drains: false)
             }
             try await pipeline.run(Array(commands[(places.last ?? 0)...]), batchSizes: [], drains: true)
             try expectSameLogs(pipeline, expected, "\(stops) restarts at \(places)")

@@ -19,7 +19,7 @@ import Testing
         let batchSizes = (0..<100).map { _ in 1 + random.below(40) }
         let turnShortagesOn: @Sendable (PipelineProcess) async -> Void = { _ in disk.turnShortages(on: true) }
         try await pipeline.run(
-            Array(commands[..<half]), batchSizes: batchSizes, stoppingAtHalf: 1 + random.below(4), drains: false,
+            Array(commands[..<half]), batchSizes: batchSizes, stoppingStageAtHalf: 1 + random.below(4), drains: false,
             meanwhile: turnShortagesOn)
         disk.turnShortages(on: false)
         try await pipeline.run(

@@ -83,7 +83,8 @@ import Testing
             let pipeline = try VirtualPipeline(Self.file(), partBytes: partBytes)
             let (batchSizes, split) = ((0..<commands.count).map { _ in 1 + random.below(20) }, commands.count - 6)
             try await pipeline.run(
-                Array(commands[..<split]), batchSizes: batchSizes, stoppingAtHalf: 1 + random.below(2), drains: false)
+                Array(commands[..<split]), batchSizes: batchSizes, stoppingStageAtHalf: 1 + random.below(2),
+                drains: false)
             try await pipeline.run(Array(commands[split...]), batchSizes: batchSizes, drains: true)
             for log in ["matches", "notifications"] {
                 #expect(try pipeline.events(of: log) == whole.events(of: log), "\(log), parts of \(partBytes)")

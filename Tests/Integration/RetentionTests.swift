@@ -97,7 +97,9 @@ import Time
         let expected = try VirtualPipeline(Self.file())
         try await expected.run(commands, batchSizes: [], drains: true)
         // Coalesce is stopped during the second half. Match continues, and keeps the events that coalesce has not read.
-        try await pipeline.run(commands, batchSizes: Self.batchSizes, stoppingAtHalf: 2, drains: false) { pipeline in
+        try await pipeline.run(
+            commands, batchSizes: Self.batchSizes, stoppingStageAtHalf: 2, drains: false
+        ) { pipeline in
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "all changes") { $0.taken >= UInt64(commands.count) }
         }

@@ -17,8 +17,8 @@ import Testing
             coalesce: "policy: \(policy), window: \(window)ms, maximumDelay: 20s", transports: transports)
     }
 
-    /// Runs random commands in parts, each with another window, policy and transport. After the last part, all held
-    /// notifications are sent.
+    /// Runs random commands in parts, each with another window, policy and transport than the part before it. After
+    /// the last part, all held notifications are sent.
     private func runInParts(
         windows: [Int], seed: UInt64, log: LogSettings = LogSettings(sync: .never)
     ) async throws -> VirtualPipeline {
@@ -35,7 +35,7 @@ import Testing
             let end = isLast ? commands.count : 200 * (part + 1)
             try await pipeline.run(
                 Array(commands[200 * part..<end]), batchSizes: (0..<200).map { _ in 1 + random.below(30) },
-                stoppingAtHalf: isLast ? nil : 1 + random.below(4), drains: isLast)
+                stoppingStageAtHalf: isLast ? nil : 1 + random.below(4), drains: isLast)
         }
         return pipeline
     }

@@ -23,7 +23,7 @@ import Testing
             for (start, end) in zip([0] + places, places) {
                 let batchSizes = (0..<40).map { _ in 1 + random.below(60) }
                 try await pipeline.run(
-                    Array(commands[start..<end]), batchSizes: batchSizes, stoppingAtHalf: 1 + random.below(4),
+                    Array(commands[start..<end]), batchSizes: batchSizes, stoppingStageAtHalf: 1 + random.below(4),
                     drains: false)
                 try tamper(pipeline, &random)
             }

@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Which segments retention removes from a log. Each event has a segment of its own, followed by a snapshot of the
-/// gate.
+/// Which segments retention removes from a log. Each event of the stage `gate` gets a segment of its own, and
+/// the stage takes a snapshot after each event.
 @Suite struct RetentionTests {
     private static func file(_ folder: Folder, _ retention: String, relay: String = "{from: gate}") throws
         -> PipelineFile
@@ -23,22 +23,22 @@ import ZeroMQ
         let clock = ControlledTime()
         let file = try Self.file(folder, "{age: 30s}")
         try await RetainedGate.run(file, time: clock.timeOfDay) { gate in
-            try gate.open("relay", keep: 1)
+            try gate.open("relay", firstNeeded: 1)
             try gate.send(6)
             clock.advance(by: .seconds(50))
             try gate.send(2)
             #expect(gate.first == 1, "an event that relay needs was removed")
             try gate.reportFirstNeeded(4, by: "relay")
             try gate.send(1)
-            try gate.wait(for: "all before event 4, which relay needs, to go") { gate.first == 4 }
+            try gate.wait(for: "the removal of events 1 to 3 (relay needs event 4)") { gate.first == 4 }
             try gate.reportFirstNeeded(9, by: "relay")
             try gate.send(2)
-            try gate.wait(for: "all before event 7, which is young, to go") { gate.first == 7 }
+            try gate.wait(for: "the removal of events 4 to 6 (event 7 is young)") { gate.first == 7 }
         }
         try await RetainedGate.run(file, time: clock.timeOfDay) { gate in
             clock.advance(by: .seconds(50))
             try gate.send(5)
-            try gate.wait(for: "all before event 9, which relay needs although it is down, to go") { gate.first == 9 }
+            try gate.wait(for: "the removal of events 7 and 8 (relay is down, but needs event 9)") { gate.first == 9 }
         }
     }
 
@@ -46,17 +46,17 @@ import ZeroMQ
         let folder = try Folder()
         let file = try Self.file(folder, "{bytes: 200KiB}")
         try await RetainedGate.run(file) { gate in
-            try gate.open("relay", keep: 1)
+            try gate.open("relay", firstNeeded: 1)
             try gate.send(8)
             #expect(gate.first == 1, "an event that relay needs was removed")
             try gate.reportFirstNeeded(100, by: "relay")
-            try gate.open("tap", keep: 3)
+            try gate.open("tap", firstNeeded: 3)
             try gate.send(1)
-            try gate.wait(for: "all before event 3, which tap may ask for, to go") { gate.first == 3 }
+            try gate.wait(for: "the removal of events 1 and 2 (tap needs event 3)") { gate.first == 3 }
             try gate.close("tap")
             try gate.send(2)
             // Each segment has a little more than 40 KiB: four have less than 200 KiB together, five have more.
-            try gate.wait(for: "all but four segments to go") { gate.first == 8 }
+            try gate.wait(for: "the removal of all but four segments") { gate.first == 8 }
         }
     }
 
@@ -64,9 +64,9 @@ import ZeroMQ
         let folder = try Folder()
         let file = try Self.file(folder, "{bytes: 64KiB}")
         let store = try await RetainedGate.run(file) { gate in
-            try gate.open("relay", keep: 1_000)
+            try gate.open("relay", firstNeeded: 1_000)
             try gate.send(12)
-            try gate.wait(for: "the first segments to be removed") { gate.first > 8 }
+            try gate.wait(for: "the removal of the first segments") { gate.first > 8 }
             return gate.snapshots
         }
         let first = try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence
@@ -90,7 +90,7 @@ import ZeroMQ
             try gate.send(20)
             try gate.wait(for: "the relay to take 20 events") { stage.host.control.report.taken >= 20 }
             if takesSnapshots {
-                try gate.wait(for: "the first segments to be removed") { gate.first > 10 }
+                try gate.wait(for: "the removal of the first segments") { gate.first > 10 }
             } else {
                 try gate.send(1)
                 #expect(gate.first == 1)
@@ -119,7 +119,7 @@ import ZeroMQ
             return unlink(path)
         }
         try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}"), calls: calls) { gate in
-            try gate.open("relay", keep: 1_000)
+            try gate.open("relay", firstNeeded: 1_000)
             try gate.send(5)
             try gate.wait(for: "the removal") { removal.isBlocking }
             try gate.send(2)
@@ -127,7 +127,7 @@ import ZeroMQ
             removal.release()
             // At least the first four segments are removed. One more is removed if the seventh snapshot exists before
             // the host looks for segments to remove.
-            try gate.wait(for: "the first segments to be removed") { gate.first >= 5 }
+            try gate.wait(for: "the removal of the first segments") { gate.first >= 5 }
         }
         #expect(try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence >= 5)
     }
@@ -135,7 +135,7 @@ import ZeroMQ
     @Test func `a consumer that asks for removed events gets an error with the last removed sequence`() async throws {
         let folder = try Folder()
         try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}")) { gate in
-            try gate.open("relay", keep: 1_000)
+            try gate.open("relay", firstNeeded: 1_000)
             try gate.send(12)
             try gate.wait(for: "the removal of all events that the last two snapshots do not need") { gate.first >= 10 }
             let first = gate.first
@@ -202,15 +202,17 @@ private final class RetainedGate {
     func wait(for what: String, until isMet: () throws -> Bool) throws { try door.wait(for: what, until: isMet) }
 
     @discardableResult
-    func open(_ name: String, after: UInt64 = 0, keep: UInt64? = nil, answer: String = "welcome") throws -> String {
+    func open(_ name: String, after: UInt64 = 0, firstNeeded: UInt64? = nil, answer: String = "welcome")
+        throws -> String
+    {
         let peer = try Peer.connected(to: host.host.control.report.endpoint, context.zmq)
         consumers[name] = peer
-        try peer.send(LinkFrame.open(name: name, after: after, credit: LinkServer.creditMin, keep: keep))
+        try peer.send(LinkFrame.open(name: name, after: after, credit: LinkServer.creditMin, keep: firstNeeded))
         return try peer.receive(answer)
     }
 
-    func reportFirstNeeded(_ keep: UInt64, by name: String) throws {
-        try send(LinkFrame.credit(0, keep: keep), from: name)
+    func reportFirstNeeded(_ sequence: UInt64, by name: String) throws {
+        try send(LinkFrame.credit(0, keep: sequence), from: name)
     }
 
     func close(_ name: String) throws { try send(LinkFrame.close(), from: name) }

@@ -10,7 +10,7 @@ struct PrintingTests {
     @Test(arguments: Seeded.seeds)
     func `a printed predicate is read back unchanged, as text and as filterBy`(seed: UInt64) throws {
         var random = RandomPredicates(seed)
-        var (held, failed) = (0, 0)
+        var (matched, unmatched) = (0, 0)
         for _ in 0..<2000 {
             let predicate = random.predicate()
             let text = predicate.text
@@ -21,9 +21,9 @@ struct PrintingTests {
             let record = random.record()
             let holds = try predicate.matches(record: record)
             try #require(try filtered.matches(record: record) == holds)
-            if !holds { failed += 1 } else if !predicate.clauses.isEmpty { held += 1 }
+            if !holds { unmatched += 1 } else if !predicate.clauses.isEmpty { matched += 1 }
         }
-        #expect(held > 15 && failed > 500, "\(held) held, \(failed) failed")
+        #expect(matched > 15 && unmatched > 500, "\(matched) matched, \(unmatched) unmatched")
     }
 
     @Test(arguments: Seeded.seeds)

@@ -3,7 +3,7 @@ import Testing
 
 /// Which tests run: the tests of the ordinary check, which is for every change of the code, or all tests.
 ///
-/// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the
+/// `deploy/test` runs the tier `ordinary`, `deploy/test --full` the tier `full`. `Tests/tiers.json` limits the
 /// seconds and each ``Cost`` of a test. `deploy/test` applies these limits in the ordinary check without a sanitizer. A
 /// test that exceeds the limit of a cost fails. A test that exceeds the limit of seconds gets a warning, and fails
 /// above four times the limit.

@@ -42,7 +42,7 @@ import Time
             let isLast = start + 400 >= commands.count
             let batchSizes = (0..<part.count).map { _ in 1 + random.below(30) }
             try await pipeline.run(
-                part, batchSizes: batchSizes, stoppingAtHalf: isLast ? nil : 1 + random.below(4), drains: isLast)
+                part, batchSizes: batchSizes, stoppingStageAtHalf: isLast ? nil : 1 + random.below(4), drains: isLast)
         }
         let results = try await Self.replay(file, pipeline.folderOfLogs)
         #expect(results.compactMap(\.difference).isEmpty)

@@ -60,7 +60,7 @@ final class VirtualPipeline: Sendable {
     ///   - meanwhile: Runs while the commands are sent.
     ///   - beforeStop: Runs before the stages are stopped.
     func run(
-        _ commands: [String], batchSizes: [Int], stoppingAtHalf stoppedStage: Int? = nil, drains: Bool,
+        _ commands: [String], batchSizes: [Int], stoppingStageAtHalf stoppedStage: Int? = nil, drains: Bool,
         meanwhile: @escaping @Sendable (PipelineProcess) async throws -> Void = { _ in },
         beforeStop: @Sendable (PipelineProcess) async throws -> Void = { _ in }
     ) async throws {
@@ -82,7 +82,7 @@ final class VirtualPipeline: Sendable {
             try await pipeline.source.wait(for: "the source runs") { $0.phase == .running }
             async let watching: Void = meanwhile(pipeline)
             try await VirtualPipeline.send(
-                commands, to: pipeline, batchSizes, stoppingAtHalf: stoppedStage, drains)
+                commands, to: pipeline, batchSizes, stoppingStageAtHalf: stoppedStage, drains)
             if drains { for host in pipeline.hosts { try await host.wait(for: "the end of time") { $0.mark >= 1 } } }
             try await watching
             try await beforeStop(pipeline)
@@ -94,7 +94,7 @@ final class VirtualPipeline: Sendable {
     }
 
     private static func send(
-        _ commands: [String], to pipeline: PipelineProcess, _ batchSizes: [Int], stoppingAtHalf stoppedStage: Int?,
+        _ commands: [String], to pipeline: PipelineProcess, _ batchSizes: [Int], stoppingStageAtHalf stoppedStage: Int?,
         _ drains: Bool
     ) async throws {
         try await SocketThread.run(name: "producer") {

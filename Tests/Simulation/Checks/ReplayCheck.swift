@@ -5,8 +5,9 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Feeds the upstream's log to a new stage, at the positions and times that the original stage's log records. The new
-/// stage's outputs must equal the original stage's log, byte for byte.
+/// Feeds the upstream's log to a new stage. After the last input event of each batch of the original stage's log, moves
+/// the new stage to the batch's time and gives it the batch's remaining answers. The new stage's outputs must equal the
+/// original stage's log, byte for byte.
 struct ReplayCheck {
     /// The first difference; nil if there is none.
     private(set) var difference: String?
