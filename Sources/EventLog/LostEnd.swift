@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// Detects that a log has lost its last events. Files beside the log that were made from later events show this.
+/// Detects that a log has lost its last events. Files beside the log that were made from the lost events show this.
 ///
 /// The log alone does not show the loss, because a segment may be cut off exactly between two batches, or be empty.
 struct LostEnd {
