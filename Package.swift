@@ -140,7 +140,7 @@ var libraries: [Target] {
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
                 "BuiltIns", "Match", "Coalesce", "Payload", "Deliver", "LocalAPNs", "Signing", "TransportAPNs",
-                "RecordStore", "WebServices",
+                "RecordStore", "WebServices", "NATS", "JetStream", "JetStreamHome",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

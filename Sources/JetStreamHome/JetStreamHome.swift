@@ -35,6 +35,11 @@ package final class JetStreamHome: LogHome {
         (self.settings, self.say) = (settings, say)
     }
 
+    /// The stream of a log.
+    package static func stream(pipeline: String, log: String) throws(JetStreamError) -> StreamName {
+        try HomeName(pipeline: pipeline, log: log).stream
+    }
+
     package func open(_ log: String, identity: LogIdentity) throws(EventLogError) -> any HomeLog {
         try HomeProblem.catching(log) {
             let name = try HomeName(pipeline: settings.pipeline, log: log)

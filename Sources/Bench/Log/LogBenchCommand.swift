@@ -14,16 +14,36 @@ struct LogBenchCommand: AsyncParsableCommand {
             Then the bench reads the log and checks every CRC; the baseline reads the plain file and copies each byte \
             once. All files are in the page cache. Each row shows the run with the median ratio to the baseline.
 
+            With --home jetstream, the log is kept on NATS servers, and a batch is durable when they have stored it. The \
+            baseline publishes the same bytes without a log, one message at a time. The bench makes streams of its own, and \
+            removes them.
+
               belfry bench log
               belfry bench log --events 1000000 --runs 5 --in /srv/belfry
+              belfry bench log --home jetstream --server nats://n1 --server nats://n2 --server nats://n3
             """)
 
     @Option(help: "How many events each row appends.")
     var events = 200_000
 
+    @Option(help: "Where the log is kept: files, or jetstream (needs --server).")
+    var home = "files"
+
+    @Option(name: .customLong("server"), help: "The address of a NATS server; may be repeated.")
+    var servers: [String] = []
+
+    @Option(help: "With --home jetstream: on how many servers each event is stored: 1, 3 or 5.")
+    var replicas = 3
+
     @OptionGroup var common: BenchOptions
 
     func validate() throws {
+        guard ["files", "jetstream"].contains(home) else {
+            throw ValidationError("--home takes files or jetstream, not \(home)")
+        }
+        guard (home == "jetstream") == !servers.isEmpty else {
+            throw ValidationError("--home jetstream and --server need each other")
+        }
         guard (256...100_000_000).contains(events) else {
             throw ValidationError("--events takes a number from 256 to 100000000, not \(events)")
         }
@@ -34,8 +54,19 @@ struct LogBenchCommand: AsyncParsableCommand {
         let interruption = Interruption.watch()
         let scratch = try ScratchFolder(in: common.folder)
         defer { scratch.finish() }
+        if home == "jetstream" { return try await runWithHome(scratch, interruption) }
         let bench = LogBench(events: events, folder: scratch.path, interruption: interruption)
         try common.print(try await SocketThread.run(name: "bench") { [runs = common.runs] in try measure(bench, runs) })
+    }
+
+    private func runWithHome(_ scratch: ScratchFolder, _ interruption: Interruption) async throws {
+        let bench = HomeBench(
+            events: events, folder: scratch.path, servers: servers, replicas: replicas, interruption: interruption)
+        let all = try await SocketThread.run(name: "bench") { [runs = common.runs] in
+            try (0..<runs).map { _ in try bench.measure() }
+        }
+        guard let median = all.median(by: \.ratio) else { return }
+        try common.print(HomeBenchReport(rates: median, runs: common.runs, events: events, replicas: replicas))
     }
 
     private func measure(_ bench: LogBench, _ runs: Int) throws -> LogReport {
