@@ -265,9 +265,11 @@ struct LocalBatches {
         segments.removeFirst()
         let size = try OpenFile(log.segmentPath(note.segment), O_RDONLY).size()
         guard note.offset <= size else {
-            throw .damaged(
-                file: log.segmentPath(note.segment), offset: size, sequence: note.sequence + 1,
-                reason: "the file ends with byte \(size), but its home has stored \(note.offset) bytes of it")
+            throw .home(
+                log: LogDirectory.split(log.path).name,
+                reason: "it has stored events through \(note.sequence), but \(log.segmentPath(note.segment)) ends with "
+                    + "byte \(size) of \(note.offset): move the folder \(log.path) away, and it is filled again from the home"
+            )
         }
         reader = try SegmentReader(
             log, note.segment, identity, start: (offset: note.offset, sequence: note.sequence + 1))

@@ -228,6 +228,18 @@ import Time
         #expect(try EventLogReader.all(scratch.log).count == 3)
     }
 
+    @Test func `local files that are shorter than what the home has stored are refused, with advice`() throws {
+        let scratch = Scratch()
+        let first = try writer(scratch)
+        for number in 1...3 { try first.append([event(number)], now: Int64(number)) }
+        try first.close()
+        let segment = try #require(try scratch.segments.last)
+        try write(Array(try bytes(of: segment).dropLast(10)), to: segment)
+        let error = #expect(throws: EventLogError.self) { try writer(scratch) }
+        #expect("\(try #require(error))".contains("it has stored events through 3"))
+        #expect("\(try #require(error))".contains("move the folder \(scratch.log) away"))
+    }
+
     @Test func `a home of another log is refused`() throws {
         let scratch = Scratch()
         try scratch.writer().close()
