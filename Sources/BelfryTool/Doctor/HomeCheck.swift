@@ -13,7 +13,9 @@ struct HomeCheck: DoctorCheck {
         let state = try await SocketThread.run(name: "doctor home") {
             try HomeState(of: settings, pipeline: file.name, logs: logs)
         }
-        let found = Self.findings(state, replicas: settings.replicas)
+        let found =
+            Self.findings(state, replicas: settings.replicas)
+            + (try state.streams.compactMap { try Self.lost($0, "\(file.data)/logs/\($0.log)") })
         guard found.isEmpty else { return found }
         let streams = state.streams.count { $0.info != nil }
         return [
@@ -22,6 +24,22 @@ struct HomeCheck: DoctorCheck {
                 "\(state.servers.count.of("NATS server")) and \(streams.of("stream")); every replica has all events",
                 ["servers": .count(state.servers.count), "streams": .count(streams)])
         ]
+    }
+
+    /// The finding if a stream is missing or lacks events that it has acknowledged.
+    ///
+    /// - Parameter directory: The log's own folder.
+    private static func lost(_ stream: HomeState.Stream, _ directory: String) throws -> Finding? {
+        guard stream.failure == nil, let position = try EventLogs.positionInHome(directory: directory),
+            position > stream.info?.last ?? 0
+        else { return nil }
+        let found = stream.info.map { "ends with message \($0.last)" } ?? "does not exist"
+        return Finding(
+            .error, "home.lost",
+            "\(stream.log): its stream \(found), but had acknowledged message \(position): its stage refuses to start",
+            fix:
+                "if the local log is complete (`belfry log verify`), delete the stream and \(directory)/home.json, and "
+                + "start again: the log is copied to a new stream", ["log": .text(stream.log)])
     }
 
     /// The problems; empty if there is none.

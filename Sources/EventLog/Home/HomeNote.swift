@@ -61,3 +61,13 @@ struct HomeNote: Hashable {
         if let failed { throw .failed(operation: "write", file: file.path, errno: failed) }
     }
 }
+
+extension EventLogs {
+    /// How many messages a log's home has acknowledged, at least: the position of the last one with events. Nil if the log
+    /// never had a home.
+    ///
+    /// - Parameter directory: The log's own folder.
+    package static func positionInHome(directory: String) throws(EventLogError) -> UInt64? {
+        try HomeNote.read(in: directory)?.position
+    }
+}

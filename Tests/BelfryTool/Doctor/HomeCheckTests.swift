@@ -1,9 +1,12 @@
+import BuiltIns
+import EventLog
 import Foundation
 import JetStream
 import NATS
 import PipelineKit
 import TestSupport
 import Testing
+import Time
 
 @testable import BelfryTool
 @testable import JetStreamHome
@@ -66,6 +69,27 @@ import Testing
         #expect(try await Self.findings(without.addresses).map(\.code).contains("home.no_jetstream"))
         let small = try NATSServers(configuration: "max_payload: 1MB")
         #expect(try await Self.findings(small.addresses).map(\.code).contains("home.small_messages"))
+    }
+
+    @Test func `a stream that lacks what it had acknowledged is reported`() async throws {
+        let (servers, folder) = (try NATSServers(), try TemporaryFolder())
+        let path = try folder.file(
+            "p.yaml",
+            "pipeline: notes\ndata: data\nlog: {home: jetstream, servers: ['\(servers.addresses[0])'], replicas: 1}\n"
+                + "stages: {ingest: {}}\n")
+        let file = try PipelineFile.load(path: path, registry: .builtIns)
+        var options = EventLogOptions(directory: file.data + "/logs", name: "changes")
+        options.home = try JetStreamHome(try #require(file.log.home), pipeline: "notes", say: { _ in })
+        let writer = try EventLogWriter(options)
+        try Array("{}\n".utf8).withUnsafeBytes { _ = try writer.append($0, count: 1, now: Instant(microseconds: 1)) }
+        try writer.close()
+        func codes() async throws -> [String] {
+            try await HomeCheck().findings(in: DoctorTarget(path, logs: nil)).map(\.code)
+        }
+        #expect(try await !codes().contains("home.lost"))
+        let jetStream = JetStream(try NATSConnection(try NATSSettings(servers: servers.addresses)))
+        try jetStream.delete(try HomeName(pipeline: "notes", log: "changes").stream)
+        #expect(try await codes().contains("home.lost"))
     }
 
     @Test func `a pipeline whose logs are only files has nothing to check`() async throws {
