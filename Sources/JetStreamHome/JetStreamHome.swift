@@ -84,7 +84,7 @@ extension JetStreamHome.Settings {
 }
 
 extension JetStream {
-    /// The stream of a log; makes it if there is none.
+    /// Finds the stream of a log, or makes it.
     fileprivate func infoOrNew(_ settings: StreamSettings) throws(JetStreamError) -> StreamInfo {
         do throws(JetStreamError) { return try info(settings.name) } catch  where error.isStreamNotFound {}
         do throws(JetStreamError) { return try create(settings) } catch {

@@ -116,7 +116,7 @@ public final class TestPipeline: Sendable {
     /// Every push so far, once for each of its devices, in order, as the JSON line that a transport gets.
     public var pushes: [String] { collector.pushes }
 
-    /// Returns the first push that no earlier call has returned. Waits if there is none yet.
+    /// Returns the first push that no earlier call has returned. If all were returned, waits for the next one.
     public func nextPush() async -> String { await collector.next() }
 
     /// The events in one stage's log so far, one JSON object each. Call ``settle()`` first to see all of them.

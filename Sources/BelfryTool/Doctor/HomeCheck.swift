@@ -42,7 +42,7 @@ struct HomeCheck: DoctorCheck {
                 + "start again: the log is copied to a new stream", ["log": .text(stream.log)])
     }
 
-    /// The problems; empty if there is none.
+    /// The problems; empty if all is well.
     static func findings(_ state: HomeState, replicas: Int) -> [Finding] {
         var found = state.servers.flatMap(findings)
         if state.servers.count < replicas {

@@ -30,6 +30,7 @@ extension EventLogWriter {
         var end = note?.position ?? 0
         repeat {
             end = try home.read(after: end) { message throws(EventLogError) in try reader.take(message) }
+            if note == nil, reader.lastBatches > 0, try reader.hasRest() { throw withoutNote }
         } while try home.takeOver(after: end) == nil
         let rest = try reader.rest()
         let hasUncopied = rest != nil && (note.map { !$0.isComplete } ?? (reader.lastBatches == 0))
@@ -51,6 +52,13 @@ extension EventLogWriter {
             if reader.files[name] != text { try commit.copyToHome(file: name, text) }
         }
         return commit
+    }
+
+    private var withoutNote: EventLogError {
+        .home(
+            log: name,
+            reason: "\(directory) has events that the home lacks, and its home.json is missing or damaged, so nobody "
+                + "knows whether the home had stored them: move this folder away, and it is filled again from the home")
     }
 
     /// Copies batches that were written without the home, or before the log had one.
@@ -232,6 +240,13 @@ private struct HomeReader {
         }
     }
 
+    /// Whether there are local batches that the home does not have. Call this after all messages were taken.
+    mutating func hasRest() throws(EventLogError) -> Bool {
+        guard let next = try local?.next() else { return false }
+        local?.putBack(next)
+        return true
+    }
+
     /// Where the local batches begin that the home does not have; nil if it has all.
     mutating func rest() throws(EventLogError) -> LocalBatches.Place? {
         defer { local = nil }
@@ -268,7 +283,8 @@ struct LocalBatches {
             throw .home(
                 log: LogDirectory.split(log.path).name,
                 reason: "it has stored events through \(note.sequence), but \(log.segmentPath(note.segment)) ends with "
-                    + "byte \(size) of \(note.offset): move the folder \(log.path) away, and it is filled again from the home"
+                    + "byte \(size) of \(note.offset): move the folder \(log.path) away, and it is filled again from "
+                    + "the home"
             )
         }
         reader = try SegmentReader(

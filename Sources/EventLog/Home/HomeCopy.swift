@@ -24,6 +24,9 @@ import Time
         identity = home.identity
         noteFile = try HomeNote.open(in: directory, calls: calls)
         try note.write(to: noteFile, calls)
+        // Later notes may be lost in a power failure. An older note does no harm, but without one the log is refused.
+        try noteFile.synchronize(calls)
+        try LogDirectory(path: directory, calls: calls).synchronize()
     }
 
     /// Copies all batches after the place in ``note``: the rest of its segment, and all later segments.

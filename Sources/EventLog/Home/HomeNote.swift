@@ -5,7 +5,7 @@ import Glibc
 /// The file is written after each message, without `fdatasync`. So it is exact after a crash of the process. After a
 /// power failure it may be older.
 struct HomeNote: Hashable {
-    /// The position in the home of the last message with batches; 0 if there is none.
+    /// The position in the home of the last message with batches; 0 before the first one.
     var position: UInt64
     /// The place in the local files at which the batches of that message end.
     var segment: UInt64
@@ -63,8 +63,8 @@ struct HomeNote: Hashable {
 }
 
 extension EventLogs {
-    /// How many messages a log's home has acknowledged, at least: the position of the last one with events. Nil if the log
-    /// never had a home.
+    /// How many messages a log's home has acknowledged, at least: the position of the last one with events. Nil if the
+    /// log never had a home.
     ///
     /// - Parameter directory: The log's own folder.
     package static func positionInHome(directory: String) throws(EventLogError) -> UInt64? {

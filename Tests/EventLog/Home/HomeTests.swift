@@ -240,6 +240,21 @@ import Time
         #expect("\(try #require(error))".contains("move the folder \(scratch.log) away"))
     }
 
+    @Test func `nothing is cut off if a shortened home and a missing note leave it open what was stored`() throws {
+        let scratch = Scratch()
+        let first = try writer(scratch)
+        for number in 1...3 {
+            try first.append([event(number)], now: Int64(number))
+            try first.flush()
+        }
+        try first.close()
+        home.state.withLock { _ = $0.messages.removeLast() }
+        try FileManager.default.removeItem(atPath: HomeNote.path(in: scratch.log))
+        let error = #expect(throws: EventLogError.self) { try writer(scratch) }
+        #expect("\(try #require(error))".contains("home.json is missing or damaged"))
+        #expect(try EventLogReader.all(scratch.log).count == 3)
+    }
+
     @Test func `a home of another log is refused`() throws {
         let scratch = Scratch()
         try scratch.writer().close()
