@@ -35,7 +35,7 @@ struct APNsServerCommand: AsyncParsableCommand {
             If several rules apply, each member of "do" comes from the first rule that has it; status, silence, drop and \
             reset count as one member. A status applies only to requests that would be accepted:
 
-              # every third push to tokens 6a0f… fails; request 500 gets a GOAWAY
+              # every third push to tokens 6a0f… fails; the 500th request gets a GOAWAY
               {"when":{"token":"6a0f*","every":3},"do":{"status":503,"retryAfter":30}}
               {"when":{"above":{"count":5,"seconds":60}},"do":{"status":429}}
               {"do":{"latency":[5,40]}}
