@@ -15,8 +15,8 @@ struct LogExportCommand: ParsableCommand {
 
             Device tokens are masked: a token is replaced by digits of a SHA-256 hash, which are the same in every export. \
             A token that was drawn at random cannot be computed from these digits. Names and the contents of records \
-            are not masked; `belfry trace ID --export` replaces those too. The export contains no secrets of the pipeline \
-            file, with one exception: a webhook's url that the file has in plain text and without a query.
+            are not masked; `belfry trace ID --export` replaces those too. The export contains no secrets of the \
+            pipeline file, with one exception: a webhook's url that the file has in plain text and without a query.
 
             With --with-tokens, nothing is masked. Then an import makes the same logs, byte for byte, and a pipeline can \
             continue from them. Snapshots are included if the beginning of a log was removed, because a replay needs them.
