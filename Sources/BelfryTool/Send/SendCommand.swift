@@ -12,10 +12,10 @@ struct SendCommand: AsyncParsableCommand {
             Sends each line as soon as it is read. Ingest acknowledges a line when its events are in the changes log \
             (with `log.sync: always`, the default, on the disk). A refused line is reported as FILE:LINE: path: reason \
             (code); the other lines are accepted. A terminal shows the first 20 refused lines; a file or a pipe gets \
-            all of them. Empty lines are skipped, but counted in LINE. Warnings about a saved subscription are reported \
-            in the same way. The command also prints from which event of the changes log on a saved subscription is \
-            active: on a terminal for the first 20 subscriptions; in a file or a pipe for all of them, as \
-            {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
+            all of them. Empty lines are skipped, but counted in LINE. Warnings about a saved subscription are \
+            reported in the same way. The command also prints from which event of the changes log on a saved \
+            subscription is active: on a terminal for the first 20 subscriptions; in a file or a pipe for all of them, \
+            as {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
 
             Exits with 65 if a line was refused, with 69 if the door does not answer within --timeout (with --wait it keeps \
             waiting), and with 77 if the door rejects the key or the --producer name belongs to somebody else.
