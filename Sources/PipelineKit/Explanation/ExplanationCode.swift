@@ -134,7 +134,9 @@ extension ExplanationCode {
         case .appStopped:
             "The push service rejects every push of the app, so its pushes wait; now and then one is tried."
         case .pushWaiting: "The push waits for another attempt."
-        case .pushExpired: "The push's `apns-expiration` passed before the transport accepted the push."
+        case .pushExpired:
+            "The push's `apns-expiration` passed before the transport accepted the push, or its only allowed attempt "
+                + "failed."
         case .pushSuperseded: "A newer push with the same collapse ID came for the device while this one waited."
         case .outcomePending: "A stage has not processed the event yet."
         case .replayDiffers:
