@@ -27,7 +27,7 @@ struct DataSettings: PluginSettings {
         guard digits.count == 3, text.count <= 4, digits.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
             let mode = UInt32(digits, radix: 8)
         else {
-            throw Complaint("expected the mode of folders as an octal number, found \(node.textInErrors)", hint: hint)
+            throw Complaint("expected a folder mode (octal, 0100 to 0777), found \(node.textInErrors)", hint: hint)
         }
         guard mode & 0o700 == 0o700 else {
             throw Complaint("with mode \(text) the stages themselves could not use the folder", hint: hint)

@@ -59,7 +59,7 @@ package struct HomeSettings: Sendable {
         guard isUsed else { return }
         if servers.isEmpty {
             throw settings.fail(
-                "servers", "required", hint: "servers: [nats://n1:4222, nats://n2:4222, nats://n3:4222]")
+                "servers", "required", hint: "write servers: [nats://n1:4222, nats://n2:4222, nats://n3:4222]")
         }
         guard HomeSettings.replicasAllowed.contains(replicas) else {
             throw settings.fail("replicas", "must be 1, 3 or 5, but this is \(replicas)")

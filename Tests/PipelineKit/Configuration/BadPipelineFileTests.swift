@@ -259,7 +259,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:2:16: log.servers: needs 'home: jetstream'; write that line below 'log:' too"),
         BadFile(
             "a home without servers", log("home: jetstream"),
-            "p.yaml:2:1: log.servers: required; servers: [nats://n1:4222, nats://n2:4222, nats://n3:4222]"),
+            "p.yaml:2:1: log.servers: required; write servers: [nats://n1:4222, nats://n2:4222, nats://n3:4222]"),
         BadFile(
             "an unknown home", log("home: nats"), "p.yaml:2:13: log.home: expected one of files, jetstream, found nats"),
         BadFile(

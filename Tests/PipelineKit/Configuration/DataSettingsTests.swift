@@ -24,10 +24,10 @@ import Testing
 
     @Test(arguments: [
         ("data: [x]", "data: expected a folder, or a mapping with path and mode, found a list"),
-        ("data: {mode: rwx}", "data.mode: expected the mode of folders as an octal number, found rwx; \(hint)"),
-        ("data: {mode: 0855}", "data.mode: expected the mode of folders as an octal number, found 0855; \(hint)"),
-        ("data: {mode: 4755}", "data.mode: expected the mode of folders as an octal number, found 4755; \(hint)"),
-        ("data: {mode: 0077}", "data.mode: expected the mode of folders as an octal number, found 0077; \(hint)"),
+        ("data: {mode: rwx}", "data.mode: expected a folder mode (octal, 0100 to 0777), found rwx; \(hint)"),
+        ("data: {mode: 0855}", "data.mode: expected a folder mode (octal, 0100 to 0777), found 0855; \(hint)"),
+        ("data: {mode: 4755}", "data.mode: expected a folder mode (octal, 0100 to 0777), found 4755; \(hint)"),
+        ("data: {mode: 0077}", "data.mode: expected a folder mode (octal, 0100 to 0777), found 0077; \(hint)"),
         ("data: {mode: 0500}", "data.mode: with mode 0500 the stages themselves could not use the folder; \(hint)"),
         ("data: {mode: 0777}", "data.mode: with mode 0777 everybody could change the logs; \(hint)"),
         ("data: {modus: 0700}", "data.modus: unknown key; known: path, mode"),

@@ -63,7 +63,7 @@ import Time
         #expect(file.stages.map(\.writes) == [nil, nil, nil, .matches, .matches])
     }
 
-    @Test func `by default nothing is removed from logs`() throws {
+    @Test func `logs keep everything by default, and dead letters for 30 days if only bytes are limited`() throws {
         let file = try PipelineFile.parse(
             "pipeline: a\nlog: {retention: {}}\nstages: {s: {}}\n", file: "p.yaml", registry: Registry())
         #expect(file.log == .standard && !file.log.retention.isOn && file.log.snapshotBytes == 64 << 20)
