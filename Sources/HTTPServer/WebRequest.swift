@@ -29,14 +29,14 @@ package struct WebRequest: Sendable {
     package var headers: HTTPFields { head.headerFields }
     package var eventLoop: any EventLoop { exchange.eventLoop }
 
-    /// Calls back at most once, on an event loop, when the client disconnects or closes its sending side before the
-    /// answer ends.
+    /// Calls back at most once, on an event loop, when the client disconnects, closes its sending side of an HTTP/1
+    /// connection, or resets the HTTP/2 stream before the answer ends.
     package func whenClientIsGone(_ action: @escaping @Sendable () -> Void) {
         exchange.with { $0.whenClientIsGone(during: $1, action) }
     }
 
-    /// Calls back once, on an event loop, when the whole answer is written to the connection, or the client is
-    /// disconnected.
+    /// Calls back once, on an event loop, when the whole answer is written to the connection, or when the connection or
+    /// the HTTP/2 stream ends.
     package func whenAnswered(_ action: @escaping @Sendable () -> Void) {
         exchange.with { $0.whenAnswered(during: $1, action) }
     }

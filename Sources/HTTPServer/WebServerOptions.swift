@@ -22,8 +22,8 @@ package struct WebServerOptions: Sendable {
     /// Nil unless all clients connect through a proxy. Returns the client's address that the proxy has added to the
     /// headers of a request; nil if it has added none. Must not block.
     package var forwardedClient: (@Sendable (HTTPFields) -> String?)?
-    /// Called on an event loop once for each request whose head was read, when the answer or the connection ends. Must
-    /// not block.
+    /// Called on an event loop once for each request whose head was read, when the answer, the connection or the HTTP/2
+    /// stream ends. Must not block.
     package var logRequest: (@Sendable (AccessLogEntry) -> Void)?
     /// Makes the answer to a request that the server refuses by itself. Receives no headers for `malformed` and
     /// `headTooLong`, and the headers of the request for all other refusals; and the request's ID, if it has one. The
@@ -132,7 +132,8 @@ package enum WebServerRefusal: Sendable, Hashable {
     package var retryAfterSeconds: Int? { status == .serviceUnavailable ? 1 : nil }
 }
 
-/// A request in the access log, without its query, headers and body.
+/// A request in the access log, without its query, headers and body. If the request came over HTTP/2, "the connection"
+/// means its stream here.
 package struct AccessLogEntry: Sendable {
     package let requestID: String?
     /// The address of the client: see ``WebServerOptions/forwardedClient``.
