@@ -164,8 +164,8 @@ extension CaseExport {
         }
         throw ToolFailure(
             .no,
-            "\(larger.lines.count.of("input")) do not lead to the recorded result again: the rules or settings have "
-                + "changed since, a stage had fallen behind, or older inputs are needed; nothing was written")
+            "\(larger.lines.count.of("input")) cannot repeat the recorded result: the rules or settings have changed "
+                + "since, a stage had fallen behind, or older inputs are needed; nothing was written")
     }
 
     /// Tries the inputs with and without the members that ingest added, and prefers the inputs without them. Returns
