@@ -71,7 +71,7 @@ package struct EventReader: ~Copyable {
         out.reject(sequence: sequence, line: excerpt(line), rejection)
     }
 
-    /// The part of an unreadable line that a dead letter keeps.
+    /// The part that a dead letter keeps of a line that is not a JSON object.
     private static func excerpt(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: line.prefix(64 << 10))
     }
