@@ -89,7 +89,7 @@ package struct DeadLetterListText {
             table.add(group.text, group.letters.count.grouped, group.redrivableCount.grouped, group.newest.rfc3339)
         }
         let rest = groups.count - Self.groupsMax
-        return table.lines + (rest > 0 ? ["… and \(rest.of("more reason"))"] : [])
+        return table.lines + (rest > 0 ? ["… and \(rest.of("more group"))"] : [])
     }
 
     /// Writes an object for each letter in ``newest``, then the summary of all letters.

@@ -44,8 +44,8 @@ public protocol StageCore: SendableMetatype {
     /// stage.
     ///
     /// A stage that traps ends its process. After three such crashes in a row on one event, the host sets the event
-    /// aside as a dead letter. The stage never gets the event again, not even in a replay. The host of a source sets no
-    /// event aside.
+    /// aside as a dead letter. The stage never gets the event again, not even in a replay. No event is set aside for a
+    /// source, in virtual time, or in a process that runs several stages.
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox)
 
     /// Called when `now` has reached ``deadline``. The stage must do everything that is due; afterwards the deadline
