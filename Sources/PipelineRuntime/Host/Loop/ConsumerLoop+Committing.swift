@@ -15,9 +15,9 @@ extension ConsumerLoop {
     }
 
     /// - Parameter evenIfEmpty: Whether to append a batch even without events, to record a wake or a cursor.
-    /// - Returns: False if the disk is full or a step is unfinished. Then the outputs stay in the outbox, and the loop
-    ///   takes no more input. While the stage gets its recorded input again, nothing is appended, and the result is
-    ///   true.
+    /// - Returns: False if the log has no room or a step is unfinished. Then the outputs stay in the outbox, and the
+    ///   loop takes no more input. While the stage gets its recorded input again, nothing is appended, and the result
+    ///   is true.
     @discardableResult
     func commit(evenIfEmpty: Bool = false) throws -> Bool {
         guard state.mayAppend, let now = clock?.now else {
@@ -50,7 +50,8 @@ extension ConsumerLoop {
 
     /// Commits the outputs so far in the middle of an upstream batch.
     ///
-    /// - Returns: False if the following events must wait, for disk space, for the end of a step or for the transports.
+    /// - Returns: False if the following events must wait, for room in the log, for the end of a step or for the
+    ///   transports.
     func commitFullBatch(through sequence: UInt64) throws -> Bool {
         state.noteTaken(through: sequence)
         return try commit() && haveTransportsRoom

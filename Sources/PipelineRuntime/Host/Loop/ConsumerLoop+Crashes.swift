@@ -35,7 +35,7 @@ extension ConsumerLoop {
     /// Writes a dead letter for the event. Also appends a batch without events, whose cursor records that the stage
     /// never gets the event.
     ///
-    /// - Returns: False if the event must wait, because the disk is full or an earlier step is unfinished.
+    /// - Returns: False if the event must wait, because the log has no room or an earlier step is unfinished.
     func setAside(_ line: UnsafeRawBufferPointer, _ sequence: UInt64) throws -> Bool {
         state.noteTaken(through: sequence - 1)
         guard try commit(), let crashJournal, let clock else { return false }

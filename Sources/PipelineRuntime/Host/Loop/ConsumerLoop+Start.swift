@@ -80,7 +80,7 @@ extension ConsumerLoop {
 
     /// Feeds the stage an event of its recorded past. If the event comes after this past, returns false, and ends the
     /// rebuild if it has not ended yet.
-    func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
+    func feedRebuild(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         guard let through = state.pastEnd else { return false }
         guard sequence > through else {
             if notesEachEvent { crashJournal?.note(sequence...sequence) }

@@ -203,7 +203,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     @inline(__always)
     private func fold(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         if !state.hasCaughtUp {
-            if try recall(line, sequence, at: now) { return true }
+            if try feedRebuild(line, sequence, at: now) { return true }
             guard try catchUp(before: sequence) else { return false }
         }
         if notesEachEvent, isToBeSetAside(sequence) { return try setAside(line, sequence) }
@@ -304,5 +304,5 @@ final class ConsumerLoop<S: Stage>: HostWork {
             of: clock.stage, moment, beside: SnapshotMaker(plan, timeline, context), after: outlet.flushing)
     }
 
-    func noteTrimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
+    func willRemoveEvents(before first: UInt64) { keeper?.remove { $0.firstRead < first } }
 }

@@ -31,7 +31,7 @@ protocol HostWork: AnyObject {
     var retentionFloor: RetentionFloor { get }
 
     /// Called when the events before `first` are about to be removed from the stage's own log.
-    func noteTrimmed(to first: UInt64)
+    func willRemoveEvents(before first: UInt64)
 
     func fill(_ report: inout HostReport)
 
@@ -83,7 +83,7 @@ struct HostLoop {
     let control: HostControl
     let endpoint: String
 
-    /// How long a stopping host waits for its transports, or for its plugin's program.
+    /// How long a stopping host waits for its transports, for its plugin's program, or for the home of its logs.
     static let grace = Duration.seconds(10)
 
     func run(_ work: some HostWork) throws {
@@ -138,7 +138,7 @@ struct HostLoop {
         try outlet.revealDurable()
         if try outlet.server.sendToConsumers() { isBusy = true }
         outlet.pauses.lap(.consumers)
-        if let first = outlet.retain(work.retentionFloor) { work.noteTrimmed(to: first) }
+        if let first = outlet.retain(work.retentionFloor) { work.willRemoveEvents(before: first) }
         outlet.pauses.lap(.retention)
         outlet.server.forgetSilentConsumers(at: plan.time.monotonicNow())
         report(work, phase: nil)

@@ -62,7 +62,7 @@ struct HostState: Hashable {
 
     /// What the host finds around the loop at the moment.
     struct Conditions: Hashable {
-        /// Whether the last write to the log, or to a file beside it, failed for lack of room.
+        /// Whether outputs cannot be appended at the moment: see ``StageOutlet/isFull``.
         var isLogFull = false
         /// Whether the transports accept more pushes; in virtual time, whether all pushes are answered.
         var haveTransportsRoom = true

@@ -92,7 +92,7 @@ final class PluginLoop: HostWork {
 
     var sockets: [any MessageSocket] { [inlet.socket, plugin] }
     var timeout: Duration { inlet.pollTimeout }
-    func noteTrimmed(to first: UInt64) {}
+    func willRemoveEvents(before first: UInt64) {}
     /// The last event that the program has answered.
     private var answered: UInt64 { state.committed }
     /// Also true while the host stops, because the program's last outputs are input too.

@@ -83,7 +83,7 @@ final class SourceLoop<S: Stage>: HostWork {
         try outlet.close()
     }
 
-    func noteTrimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
+    func willRemoveEvents(before first: UInt64) { keeper?.remove { $0.firstRead < first } }
 
     func beginTurn(hasInput: Bool) { state.beginTurn(hasInput: hasInput, bytesMax: Self.turnBytesMax) }
 

@@ -21,7 +21,8 @@ final class StageOutlet {
     enum Commit {
         case appended
         case unneeded
-        /// The log has no room. The outputs are still in the outbox.
+        /// Outputs cannot be appended at the moment, because the disk is full or too much waits for the home of the
+        /// logs. The outputs are still in the outbox.
         case noRoom
     }
 
