@@ -9,7 +9,8 @@ public struct SavedSubscription: Hashable, Sendable {
         public var path: String
         /// The byte offset in a predicate's text, if the warning is about a place there; otherwise nil.
         public var offset: Int?
-        /// A sentence. If there is an offset, two more lines follow: the predicate's text, and a caret under the place.
+        /// A sentence. If there is an offset, two more lines follow: the predicate's text around the place, and a caret
+        /// under the place.
         public var reason: String
 
         /// A source calls this when it accepts a subscription.
