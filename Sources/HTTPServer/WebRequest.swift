@@ -14,8 +14,8 @@ package struct WebRequest: Sendable {
     package let id: String?
     /// The address of the client: see ``WebServerOptions/forwardedClient``.
     package let client: String?
-    /// The client as the responder's limits count it. If clients connect through a proxy that has not added the client's
-    /// address, this is the proxy.
+    /// The client as the responder's limits count it. If clients connect through a proxy that has not added the
+    /// client's address, this is the proxy.
     package let clientNetwork: ClientNetwork
     private let exchange: Exchange.Reference
 
