@@ -5,7 +5,8 @@ package struct FieldIndexReport: Hashable, Sendable {
     package let database: DatabaseID
     package let zone: ZoneKey
     package let recordType: String
-    /// The field's name. The name of a system field begins with an underscore.
+    /// The field's name, or the names of two fields, as in `topic,priority`. The name of a system field begins with an
+    /// underscore.
     package let field: String
     /// False while the index is being built. Queries do not use it until it is complete.
     package let isComplete: Bool

@@ -26,9 +26,9 @@ struct RecordMatcher: ~Copyable {
     ///
     /// - Throws: ``ReadStop``
     mutating func position(of row: RecordRow) throws -> RecordPosition? {
-        // Parsing takes about one unit of work for each byte of the fields. One comparison takes at most about as long
-        // as parsing all fields, so it counts as the same amount.
-        let (work, db) = (row.fields.count + Self.workPerComparison, db)
+        // Parsing takes about one unit of work for each byte of the fields, and a fixed amount. One comparison takes at
+        // most about as long as parsing all fields, so it counts as the same work.
+        let (work, db) = (row.fields.count + Self.fixedWork, db)
         try db.spend(work)
         let fields = try parser.parse(row.fields)
         let system = looksAtSystem || !sort.isEmpty ? row.system : nil
@@ -37,7 +37,7 @@ struct RecordMatcher: ~Copyable {
         return RecordPosition(keys: system.map { system in sort.map { $0.key(fields, system) } } ?? [], id: row.id)
     }
 
-    private static let workPerComparison = 100
+    private static let fixedWork = 100
 
     /// A record dictionary with the system fields at which predicates look.
     private mutating func dictionary(_ system: SystemValues) throws -> JSONValue {

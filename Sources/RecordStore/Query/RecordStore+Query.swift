@@ -7,7 +7,7 @@ extension RecordStore {
     /// Matching records come in the order of `sortBy`: see ``OrderKey`` for values of several types and for records
     /// without the field. Records with equal keys, and all records of a query without `sortBy`, come in the order of
     /// their creation. If the first key is descending, records with equal keys come in the opposite order. A page ends
-    /// early if the records would have too many bytes, but has at least one record.
+    /// early if the next record would make it too large, but not before its first record.
     ///
     /// - Parameter now: The value of `now()` in predicates.
     /// - Throws: ``RecordReadError/zoneNotFound(_:)``; ``RecordReadError/badQuery(_:)`` if the marker does not belong

@@ -1,7 +1,7 @@
 import Predicates
 
-/// The numbers of rows at which a search asks for an index or changes its method. The results do not depend on these
-/// limits.
+/// When a search asks for an index or changes its method, and how many indexes there may be. The results do not depend
+/// on these limits.
 package struct SearchLimits: Sendable {
     /// A search of one zone that looks at more rows than this asks for an index.
     var rowsWithoutIndex = 1_000
