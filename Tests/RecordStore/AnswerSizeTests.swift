@@ -10,7 +10,7 @@ struct AnswerSizeTests {
     private static let bytesMax = 100
     private static let names = (0..<6).map { "r\($0)" }
 
-    /// Records with 10 to 160 bytes of fields.
+    /// Records with 10 to 159 bytes of fields.
     private func store(_ random: inout Seeded) throws -> TestStore {
         let test = try TestStore(Folder(), answerBytesMax: AnswerSizeTests.bytesMax)
         let lines = AnswerSizeTests.names.map { name in

@@ -33,7 +33,7 @@ private struct Replica {
 
 struct ChangesTests {
     @Test(arguments: Seeded.seeds)
-    func `a client that reads changes at any times has the zone's records in the end`(seed: UInt64) throws {
+    func `a client that reads changes at random times has the zone's records in the end`(seed: UInt64) throws {
         for round in 0..<UInt64(Tier.value(5, full: 40)) {
             var random = Seeded(seed &+ round &* 15_485_863)
             let test = try TestStore()

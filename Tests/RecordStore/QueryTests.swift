@@ -283,8 +283,8 @@ extension RecordStore {
 }
 
 extension TestStore {
-    /// Asks for an index on every field that the query compares or sorts by, even if the query could not use the
-    /// index.
+    /// Asks for an index on every field that the query compares or sorts by, and for indexes on two of these fields,
+    /// even if the query could not use them.
     func requestIndexes(for query: String, in zone: ZoneKey) throws {
         let read = try RecordQuery(query)
         let id = try store.read { try StoredZone.find(zone, in: .alice, $0)?.id }
