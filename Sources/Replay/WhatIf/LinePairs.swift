@@ -8,7 +8,7 @@ struct LinePairs {
     /// One side of a pair is nil if the other output has more events.
     let pairs: [(Line?, Line?)]
 
-    init(_ left: Line, _ right: Line) {
+    init(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) {
         let (left, right) = (Array(Lines(left)), Array(Lines(right)))
         let shorter = min(left.count, right.count)
         var same = 0

@@ -28,7 +28,8 @@ final class ProgramMachine: StageMachine {
         switch try worker.receive(task: { task }) {
         case .ready(let version, let deadline): (snapshotVersion, self.deadline) = (version, deadline)
         case .failed(let reason): throw ReplayError.worker(stage: stage, reason)
-        case .done, .deliver: throw ReplayError.worker(stage: stage, "it had to \(task), but did not reply with ready")
+        case .done, .deliver:
+            throw ReplayError.worker(stage: stage, "its program had to \(task), but did not reply with ready")
         }
     }
 
@@ -57,7 +58,7 @@ final class ProgramMachine: StageMachine {
                 if output.keepsDeliveries { output.deliveries.append(delivery) }
                 try worker.send(answers.answer(to: delivery).map { .answer($0) } ?? .later, task: task)
             case .failed(let reason): throw ReplayError.worker(stage: stage, reason)
-            case .ready: throw ReplayError.worker(stage: stage, "it had to \(task()), but replied with ready")
+            case .ready: throw ReplayError.worker(stage: stage, "its program had to \(task()), but replied with ready")
             }
         }
     }
@@ -66,7 +67,7 @@ final class ProgramMachine: StageMachine {
         deadline = result.deadline
         let count = result.lines.withUnsafeBytes { output.append($0, result.marks) }
         guard count == result.count else {
-            throw ReplayError.worker(stage: stage, "it says it sent \(result.count) events, but sent \(count)")
+            throw ReplayError.worker(stage: stage, "its program says it sent \(result.count) events, but sent \(count)")
         }
         for rejected in result.rejected {
             rejected.line.withUnsafeBytes {

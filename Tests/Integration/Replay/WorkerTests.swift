@@ -39,7 +39,7 @@ struct WorkerTests {
         #expect(text.contains(#"this is not a message of the protocol: "Hello, world""#), "\(text)")
         let wrong =
             #"read line; echo '{"type":"ready"}'; read line; echo '{"type":"done","events":7,"marks":[]}'; exec sleep 9"#
-        #expect(try await error(of: wrong).contains("it says it sent 7 events, but sent 0"))
+        #expect(try await error(of: wrong).contains("its program says it sent 7 events, but sent 0"))
     }
 
     @Test func `the reason of a worker's error is shown`() async throws {
