@@ -2,7 +2,7 @@ import Testing
 
 @testable import Predicates
 
-/// `now()` is the recorded time of the change. The caller passes it.
+/// The caller passes the value of `now()`: the recorded time of a change, or the time of a query.
 struct NowTests {
     private static let now: Int64 = 1_767_225_600_000
 
@@ -12,7 +12,7 @@ struct NowTests {
         ("NOT f > now( )", [-1, 0], [1]), ("f BETWEEN {0, now()}", [-1, 0], [1]),
         ("f > now() AND f < now()", [], [-1, 0, 1]), ("f == 1767225600000 AND f == now()", [0], [-1, 1]),
     ])
-    func `now() is the time of the change`(_ text: String, _ holds: [Int64], _ fails: [Int64]) throws {
+    func `now() is the time that the caller passes`(_ text: String, _ holds: [Int64], _ fails: [Int64]) throws {
         for predicate in [try RecordPredicate(text: text), try readBackFromFilter(text)] {
             for offset in holds + fails {
                 let matches = try withJSON(fields("\(Self.now + offset)")) { predicate.matches($0, now: Self.now) }
