@@ -42,7 +42,8 @@ extension RecordStore {
     }
 }
 
-/// How many items of one kind a user has, and which of the items that a request names are among them.
+/// How many items of one kind count for a limit, such as a user's subscriptions, and which of the items that a request
+/// names exist already.
 package struct SavedItems<ID: Hashable & Sendable>: Hashable, Sendable {
     package let count: Int
     package let known: Set<ID>
