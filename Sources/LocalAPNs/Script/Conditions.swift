@@ -28,7 +28,7 @@ package struct Conditions: Sendable, Equatable {
         package var seconds: Int
     }
 
-    /// Whether the conditions that do not depend on earlier requests are met.
+    /// Whether the request fits ``token``, ``topic``, ``type``, ``connection`` and ``errors``.
     func fit(_ facts: RequestFacts) -> Bool {
         token?.fits(facts.token) != false && topic?.fits(facts.topic) != false
             && (type == nil || type == facts.type) && (connection == nil || connection == facts.connection)
