@@ -11,7 +11,8 @@ extension LocalAPNs {
         package var port = 2197
         /// Further host names in the server's certificate.
         package var names: [String] = []
-        /// How many streams a connection may have open after its client has authenticated.
+        /// How many streams a connection may have open. A client without a certificate gets one stream at most until it
+        /// has sent a valid token.
         package var streams = 1000
         /// The folder in which keys and certificates are made and kept.
         package var folder = ".belfry/apns-server"

@@ -112,7 +112,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(), at: 0).ending == .reset(.refusedStream))
         #expect(script.conduct(for: facts(), at: 0).ending == .drop)
         let goAway = script.conduct(for: facts(), at: 0).goAway
-        #expect(goAway?.isTwice == true && goAway?.lastStream == .before && goAway?.closes == false)
+        #expect(goAway?.isSentTwice == true && goAway?.lastStream == .before && goAway?.closes == false)
         #expect(goAway?.text == "bye")
         let last = script.conduct(for: facts(), at: 0)
         #expect(last.streams == 3 && last.isEarly == true)

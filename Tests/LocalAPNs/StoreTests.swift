@@ -23,8 +23,8 @@ struct StoreTests {
         #expect(store.deliver(push("1"), isOnline: false, at: 0) == .stored(overwritten: nil))
         #expect(store.deliver(push("2", collapse: "x"), isOnline: false, at: 0) == .stored(overwritten: "1"))
         #expect(store.deliver(push("3", StoreTests.mail), isOnline: false, at: 0) == .stored(overwritten: nil))
-        #expect(store.connect(StoreTests.notes, at: 1)?.push.id == "2")
-        #expect(store.connect(StoreTests.notes, at: 1) == nil)
+        #expect(store.deliverStoredPush(to: StoreTests.notes, at: 1)?.push.id == "2")
+        #expect(store.deliverStoredPush(to: StoreTests.notes, at: 1) == nil)
         #expect(store.storedCount == 1)
     }
 
@@ -33,7 +33,7 @@ struct StoreTests {
         _ = store.deliver(push("2", StoreTests.mail, expires: 11), isOnline: false, at: 0)
         #expect(store.expire(at: 9).isEmpty)
         #expect(store.expire(at: 10).map(\.id) == ["1"])
-        #expect(store.connect(StoreTests.mail, at: 11)?.fate == .expired)
+        #expect(store.deliverStoredPush(to: StoreTests.mail, at: 11)?.fate == .expired)
     }
 
     @Test mutating func `a push with expiration 0 or an expiration that has passed is not stored`() {

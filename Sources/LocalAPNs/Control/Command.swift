@@ -11,8 +11,8 @@ package enum Command: Sendable {
     /// Rejects the tokens of a key, or accepts them again.
     case key(id: String, KeyState)
     case script([ScriptLine])
-    /// Allows this many open streams on each connection, also on later connections. A client that has not authenticated
-    /// still gets one stream at most.
+    /// Allows this many open streams on each connection, also on later connections. A client without a certificate
+    /// still gets one stream at most until it has sent a valid token.
     case streams(Int)
     /// Sends GOAWAY on one connection, or on all.
     case goAway(GoAway, connection: Int?)

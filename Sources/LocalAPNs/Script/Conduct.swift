@@ -10,8 +10,8 @@ package struct Conduct: Sendable, Equatable {
     /// The value of `retry-after`, in seconds.
     package var retryAfter: Int?
     package var goAway: GoAway?
-    /// How many streams the connection may have open from now on. A client that has not authenticated still gets one
-    /// stream at most.
+    /// How many streams the connection may have open from now on. A client without a certificate still gets one stream
+    /// at most until it has sent a valid token.
     package var streams: Int?
 
     package enum Ending: Sendable, Equatable {
@@ -61,7 +61,7 @@ package struct GoAway: Sendable, Equatable {
     package var timestamp: Int64?
     package var lastStream = LastStream.current
     /// Whether another GOAWAY with the last stream 2³¹−1 comes first.
-    package var isTwice = false
+    package var isSentTwice = false
     /// Whether the connection is closed when its streams are done. Otherwise it stays open.
     package var closes = true
 }

@@ -100,7 +100,7 @@ extension GoAway {
         text = try fields.string("text")
         timestamp = try fields.integer("timestamp", 0...Int64.max)
         lastStream = try GoAway.lastStream(&fields) ?? .current
-        isTwice = try fields.flag("twice") ?? false
+        isSentTwice = try fields.flag("twice") ?? false
         closes = try fields.flag("close") ?? true
         try fields.finish()
     }

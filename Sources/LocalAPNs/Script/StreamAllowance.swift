@@ -2,16 +2,16 @@
 package struct StreamAllowance: Sendable, Equatable {
     /// The number that was announced last.
     package private(set) var announced: Int
-    /// The number for a client that has authenticated.
+    /// The number for a client that has shown any certificate, or has sent a valid token.
     private var full: Int
-    private var isTrusted: Bool
+    private var getsFull: Bool
     private var hasFallen = false
 
     /// A client with tokens has one stream until its first request with a valid token, as at APNs (Sending notification
     /// requests to APNs).
     package init(full: Int, hasCertificate: Bool) {
         self.full = full
-        isTrusted = hasCertificate
+        getsFull = hasCertificate
         announced = hasCertificate ? full : min(1, full)
     }
 
@@ -19,7 +19,7 @@ package struct StreamAllowance: Sendable, Equatable {
     /// - Parameter fallsAfterError: See ``Quirks/fallAfterError``. This was seen at APNs, but is not documented.
     /// - Returns: The number to announce; nil if it does not change.
     package mutating func answered(status: Int, isAuthenticated: Bool, fallsAfterError: Bool) -> Int? {
-        isTrusted = isTrusted || isAuthenticated
+        getsFull = getsFull || isAuthenticated
         if fallsAfterError, StreamAllowance.isError(status) { hasFallen = true }
         if status == 200 { hasFallen = false }
         return announce()
@@ -35,7 +35,7 @@ package struct StreamAllowance: Sendable, Equatable {
     package static func isError(_ status: Int) -> Bool { (400...499).contains(status) && status != 410 }
 
     private mutating func announce() -> Int? {
-        let streams = isTrusted && !hasFallen ? full : min(1, full)
+        let streams = getsFull && !hasFallen ? full : min(1, full)
         guard streams != announced else { return nil }
         announced = streams
         return streams

@@ -249,7 +249,7 @@ extension Connection {
 
     private func send(_ goAway: GoAway, cause: Int) {
         context?.flush()
-        if goAway.isTwice { sendFrame(of: goAway, lastStream: Int(Int32.max)) }
+        if goAway.isSentTwice { sendFrame(of: goAway, lastStream: Int(Int32.max)) }
         let last = lastStream(of: goAway, cause: cause)
         sendFrame(of: goAway, lastStream: last)
         lastServed = min(lastServed, last)

@@ -131,7 +131,7 @@ extension Service {
         registry.set(device)
         guard device.state == .active else { return [] }
         let address = DeviceApp(token: device.token, bundle: device.bundle)
-        return deliveries.connect(address, at: now).map { [event($0.push, $0.fate)] } ?? []
+        return deliveries.deliverStoredPush(to: address, at: now).map { [event($0.push, $0.fate)] } ?? []
     }
 
     package mutating func set(streams: Int) { self.streams = streams }

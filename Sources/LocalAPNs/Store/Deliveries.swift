@@ -42,7 +42,7 @@ package struct Deliveries: Sendable {
     /// Delivers the stored push to a device that is active again, unless the push has expired.
     ///
     /// - Returns: Nil if no push is stored for this app and device.
-    package mutating func connect(_ address: DeviceApp, at now: Int64) -> (push: Push, fate: Fate)? {
+    package mutating func deliverStoredPush(to address: DeviceApp, at now: Int64) -> (push: Push, fate: Fate)? {
         guard let push = stored.removeValue(forKey: address) else { return nil }
         return (push, push.expiresAt > now ? show(push) : .expired)
     }

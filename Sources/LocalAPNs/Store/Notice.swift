@@ -2,11 +2,11 @@ import JSON
 
 /// A notification as the device would show it.
 package struct Notice: Sendable, Equatable {
-    /// The alert's title, or the key that the app would look up.
+    /// The alert's title, or the key that the app would look up, with its arguments.
     package var title: String?
-    /// The alert's subtitle, or the key that the app would look up.
+    /// The alert's subtitle, or the key that the app would look up, with its arguments.
     package var subtitle: String?
-    /// The alert's text, or the key that the app would look up.
+    /// The alert's text, or the key that the app would look up, with its arguments.
     package var body: String?
     /// The number on the app's icon; 0 removes it.
     package var badge: Int?

@@ -20,13 +20,13 @@ struct ChangeEvent {
     /// - Parameter object: The part of the event that must have the member; nil for the event itself.
     /// - Throws: ``RecordStoreError/badEvent(sequence:reason:)`` if the member is missing.
     func required(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
-        guard let value = (object ?? event)[member] else { throw bad("\(member) is missing") }
+        guard let value = (object ?? event)[member] else { throw bad("the member \"\(member)\" is missing") }
         return value
     }
 
     func requiredText(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
         let value = try required(member, in: object)
-        guard value.isString else { throw bad("\(member) is not a string") }
+        guard value.isString else { throw bad("the member \"\(member)\" is not a string") }
         return value
     }
 

@@ -12,7 +12,7 @@ enum Canary: String, CaseIterable, Sendable {
     /// The coalesce stage uses the machine's clock.
     case wallClock
 
-    /// The beginning of the problem that the simulation must report.
+    /// The first words of the problem that the simulation must report.
     var finding: String {
         switch self {
         case .lostOutcome: "conservation: outcome"
