@@ -61,7 +61,7 @@ package final class RecordStore: Sendable {
     /// Makes SQLite stop counting the memory that it uses. All threads share the lock of this count, and with it two
     /// queries at a time are a quarter to a half slower.
     ///
-    /// A program may call this function only before it uses SQLite. Later calls have no effect.
+    /// Call this function before the program uses SQLite. Later calls have no effect.
     package static func turnOffMemoryStatistics() { _ = belfry_turn_off_memory_statistics() }
 
     /// Moves all content into one file and closes the store. If the store has a writer, close the writer instead.

@@ -1,6 +1,6 @@
 import EventLog
 
-/// Stages whose logs have lost their first segments.
+/// Stages whose logs no longer have their first segments.
 extension RecordedStage {
     private var firstOfInput: UInt64 { (upstream ?? log).firstSequence }
 

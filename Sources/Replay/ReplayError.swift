@@ -1,6 +1,6 @@
 /// Why logs cannot be replayed.
 package enum ReplayError: Error, Hashable, Sendable {
-    /// In the program that runs one stage for a replay: the settings that the replay sent are not a JSON object.
+    /// The settings that a replay sent to the program of a stage are not a JSON object.
     case unreadable(String, String)
     /// A snapshot that the replay was about to restore is gone.
     case snapshotDeleted(log: String, at: UInt64)

@@ -83,7 +83,7 @@ struct RecordTests {
         #expect(try test.dump == before)
     }
 
-    @Test func `assets get the addresses of their files`() throws {
+    @Test func `assets get the download URLs of their files`() throws {
         let test = try TestStore()
         func file(_ checksum: String, _ more: String = "") -> String {
             #"{"fileChecksum":"\#(checksum)","size":3\#(more)}"#

@@ -84,7 +84,7 @@ final class PluginMachine: StageMachine {
     private func failure(_ what: String) -> ReplayError { .worker(stage: stage, "its program \(what)") }
 }
 
-/// The process of a plugin. It is ended when this object is released.
+/// The process of a plugin. It gets SIGTERM when this object is released.
 private final class PluginProgram {
     private let path: String
     private let child: ChildProcess
