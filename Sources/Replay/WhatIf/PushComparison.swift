@@ -45,7 +45,7 @@ final class PushComparison {
         others[push.key] = waiting.isEmpty ? nil : waiting
         let (baseline, variant) = order(other, push)
         let categories = baseline.differences(from: variant)
-        if !categories.isEmpty { report.noteChange(of: baseline, to: variant, categories) }
+        if !categories.isEmpty { report.noteChange(of: baseline, in: categories) }
     }
 
     /// The report. A push of the baseline that the variant lacks counts as removed. A push of the variant that the

@@ -46,7 +46,7 @@ package struct WhatIfReport: Sendable {
     mutating func noteAddition(of push: ComparedPush) { note(push) { $0.added += 1 } }
     mutating func noteRemoval(of push: ComparedPush) { note(push) { $0.removed += 1 } }
 
-    mutating func noteChange(of push: ComparedPush, to variant: ComparedPush, _ categories: Set<WhatIfCategory>) {
+    mutating func noteChange(of push: ComparedPush, in categories: Set<WhatIfCategory>) {
         note(push) { group in
             group.changed += 1
             for category in categories { group.categories[category, default: 0] += 1 }

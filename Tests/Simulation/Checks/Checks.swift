@@ -41,7 +41,7 @@ struct Checks {
             left[sender].removeFirst()
         }
         for (producer, missing) in zip(world.producers, left) where !missing.isEmpty {
-            problems.append("\(producer.name): \(missing.count) events are lost, from \(missing[missing.startIndex])")
+            problems.append("\(producer.name): \(missing.count) events are lost, first \(missing[missing.startIndex])")
         }
     }
 
