@@ -39,8 +39,8 @@ struct WorkerBeginning {
     var context: StageContext
     /// A JSON object: the stage's settings without the keys that every stage has.
     var settings: String
-    /// The recorded settings, which are used instead of `settings`. But if this list is empty, or if the stage takes no
-    /// snapshots, `settings` is used.
+    /// The recorded settings, which are used instead of `settings`. But if this list has no settings for this kind of
+    /// stage, or if the stage takes no snapshots, `settings` is used.
     var history: [SettingsHistory.Entry]
 }
 
