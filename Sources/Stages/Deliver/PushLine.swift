@@ -47,7 +47,8 @@ struct PushLine: ~Escapable {
         return Array(line.bytes)
     }
 
-    /// The head for another device, with the notification and the user of `line`. Nil if the line is not a push.
+    /// The head for a newer registration of the push's device, with the notification and the user of `line`. Nil if the
+    /// line is not a push.
     static func head(of line: [UInt8], for device: Device, _ id: PositionID) -> [UInt8]? {
         var reader = PushReader()
         do throws(JSONError) {
