@@ -93,7 +93,8 @@ struct RefusedCommandsTests {
         Row(
             redrive(#""user":"_alice","subscriptionID""#, #""user":"_bob","subscriptionID""#), "member.conflict",
             at: "push.user",
-            "user differs between the push and the command: redrive a push only to a device of its own user"),
+            "user differs between the push and the command: redrive a push only for its own user, in its own container "
+                + "and environment"),
         Row(
             redrive(#""payload":{"aps""#, #""paylod":{"aps""#), "member.unknown", at: "push.paylod",
             #"a push has no member "paylod": did you mean "payload"?"#),

@@ -42,7 +42,8 @@ struct RedriveCheck {
         guard value.isString, let own = command[key], value.hasSameText(as: own) else {
             throw ModelError(
                 "member.conflict", at: "\(key)",
-                "\(key) differs between the push and the command: redrive a push only to a device of its own user")
+                "\(key) differs between the push and the command: redrive a push only for its own user, in its "
+                    + "own container and environment")
         }
     }
 

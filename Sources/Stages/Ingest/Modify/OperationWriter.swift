@@ -21,7 +21,7 @@ struct OperationWriter {
     /// Whether the event repeats parts of the record as it was before the operation.
     var needsContents: Bool { isKnown && (type.isDelete || type.mergesFields || record[.recordType] == nil) }
 
-    /// - Returns: The size of the record in bytes, without its `created`.
+    /// - Returns: The size of the record in bytes, without up to 1,000 bytes of its `created`.
     func write(into buffer: inout ByteBuffer) -> Int {
         begin(type.isDelete ? EventName.recordDelete : EventName.recordSave, into: &buffer)
         let bytes = writeRecord(into: &buffer)
@@ -47,8 +47,8 @@ struct OperationWriter {
     /// Writes the record without its change tag, and for a delete also without fields. A parent that is null is left
     /// out, which removes the record's parent.
     ///
-    /// - Returns: The size of the record in bytes. The creation does not count, because the gateway adds it: otherwise a
-    ///   client could not update a record of the maximum size.
+    /// - Returns: The size of the record in bytes. Up to 1,000 bytes of `created` do not count. The gateway adds this
+    ///   member, so otherwise a client could not update a record of the maximum size.
     private func writeRecord(into buffer: inout ByteBuffer) -> Int {
         buffer.append(member: .record)
         let start = buffer.count
