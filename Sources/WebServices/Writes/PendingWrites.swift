@@ -123,7 +123,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
 // MARK: - The door's thread
 
 extension PendingWrites {
-    /// Called once, before the door's thread calls anything else. See ``WriteLedger/init(answered:applied:)``.
+    /// Called once, before the door's thread takes the first lines. See ``WriteLedger/init(answered:applied:)``.
     ///
     /// The store's thread may already have applied events after `applied`.
     func begin(answered: UInt64, applied: UInt64) {
