@@ -125,7 +125,7 @@ extension GatewaySettings {
         do throws(SettingsError) { return try tls?.open() } catch { throw PipelineFileError([error]) }
     }
 
-    /// The keys of the settings that differ, except for the paths of the certificate and its key.
+    /// The keys of the settings that differ, except for the certificate's path and its key's source.
     func keysOfChanges(from other: GatewaySettings) -> [String] {
         let settings = [
             ("from", from == other.from), ("listen", address == other.address), ("store", folder == other.folder),

@@ -46,7 +46,7 @@ struct DeviceTests {
         device.utf8.map { String($0, radix: 16) }.joined()
     }
 
-    @Test func `an APNs token that is not hexadecimal is refused`() async throws {
+    @Test func `an APNs token that is empty, too long, or not whole bytes in hexadecimal is refused`() async throws {
         try await GatewayRig.with { rig in
             for token in ["not a token!", "abc", "", "6a0g", String(repeating: "a", count: 514)] {
                 let answer = try await rig.post(

@@ -8,8 +8,8 @@ import Testing
 @testable import PipelineTestKit
 @testable import WebServices
 
-/// Tests `notifications/changes` and `notifications/read` with a real courier, and `notifications/changes` also without
-/// a courier and with an unreachable one.
+/// Tests `notifications/changes` and `notifications/read` with a real courier. Tests `notifications/changes` also with
+/// a fake courier, with an unreachable courier and without a courier.
 @Suite("Notifications at the gateway", .timeLimit(.minutes(3)))
 struct NotificationsTests {
     private static let subscription =
