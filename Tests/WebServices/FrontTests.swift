@@ -98,7 +98,8 @@ struct FrontTests {
         #expect(error?.first.hint == "the transports are apple")
     }
 
-    @Test func `of the gateway's settings, a reload may change only the certificate's path and its key's source`() throws {
+    @Test
+    func `of the gateway's settings, a reload may change only the certificate's path and its key's source`() throws {
         let standard = try Self.settings("{}")
         for change in [
             "listen: 127.0.0.1:7491", "store: elsewhere", "keys: other.json", "courier: http://127.0.0.1:7480",
