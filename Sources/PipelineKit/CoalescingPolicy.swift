@@ -25,7 +25,8 @@ public protocol CoalescingPolicy: Sendable {
     /// The time at which the arrival's notification leaves. A time that is not after the arrival means at once.
     ///
     /// Called at each arrival, even if a notification of the same key is held. The arrival's notification replaces the
-    /// held one, and leaves no later than the maximum delay allows.
+    /// held one, and leaves no later than the maximum delay allows. Not called for a notification that no other
+    /// notification can replace: it leaves at once.
     func due(_ arrival: CoalescingArrival) -> Instant
 }
 
@@ -47,8 +48,8 @@ public struct CoalescingTimes: Sendable, Hashable {
     }
 }
 
-/// A match that comes to the coalesce stage. Its notification replaces the held notification of the same key, if there
-/// is one.
+/// A match that comes to the coalesce stage, and whose notification may be replaced by a newer one. The notification
+/// replaces the held notification of the same key, if there is one.
 public struct CoalescingArrival: ~Escapable {
     /// A held notification of the same key, which the arrival will replace.
     public struct Held: Sendable, Hashable {
