@@ -126,7 +126,8 @@ struct PushNote {
     var superseder: UInt64?
     var status: Int?
     var reason: String?
-    /// The transport's reason, if deliver itself has set `reason`. Empty if the transport gave no reason.
+    /// The reason in the transport's answer, if deliver replaced it with a `reason` of its own. Empty if the answer has
+    /// no reason.
     var said: String?
     var attempts = 0
     /// The number of attempts that the answer itself reports, if this number differs from ``attempts``, the number of

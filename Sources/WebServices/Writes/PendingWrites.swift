@@ -79,8 +79,9 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
 
     /// Sends a request's lines, and waits until each is stored or refused, but at most until `deadline`.
     ///
-    /// - Returns: How each line ended, in order: `unknown` for a line that had not ended at the deadline or when the
-    ///   gateway stopped. ``WriteLedger/Refusal/notSent`` for a line that was not sent and will not be.
+    /// - Returns: How each line ended, in order. `unknown` for a line that was at the door at the deadline, or that had
+    ///   not ended when the gateway stopped. ``WriteLedger/Refusal/notSent`` for a line that was in the queue at the
+    ///   deadline, and for all lines if the request was refused at once.
     func write(_ lines: [PendingLine], until deadline: ContinuousClock.Instant) async -> [Result] {
         guard !lines.isEmpty else { return [] }
         return await withCheckedContinuation { continuation in
