@@ -49,8 +49,8 @@ struct PendingWritesTests {
 
     @Test func `if the outcome of every line is unknown, the whole request gets one error`() throws {
         let unknown = [Writes.Result.unknown, .unknown]
-        #expect(throws: ServiceError.outcomeUnknown) { _ = try unknown.throwingIfNoneKnown() }
-        #expect(try [Writes.Result.unknown, .stored([1])].throwingIfNoneKnown().count == 2)
+        #expect(throws: ServiceError.outcomeUnknown) { _ = try unknown.throwingIfAllUnknownOrNotSent() }
+        #expect(try [Writes.Result.unknown, .stored([1])].throwingIfAllUnknownOrNotSent().count == 2)
     }
 
     @Test(.timeLimit(.minutes(1)))

@@ -48,7 +48,7 @@ extension WebService {
                 .filter { modify.items[$0].text.isForced && $1.isRefused(because: found[$0]) }.map(\.0)
             for (index, result) in zip(sent, written) where !open.contains(index) { results[index] = result }
         }
-        return try chosen.map { results[$0] }.throwingIfNoneKnown()
+        return try chosen.map { results[$0] }.throwingIfAllUnknownOrNotSent()
     }
 
     /// What the store has at the address of each operation. Creates count as `noRecord`, without a read.

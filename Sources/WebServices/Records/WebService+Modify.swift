@@ -27,7 +27,7 @@ extension WebService {
         _ lines: [PendingLine], by deadline: ContinuousClock.Instant
     ) async throws(ServiceError) -> [PendingWrites<AppliedRequest>.Result] {
         guard !lines.isEmpty else { return [] }
-        return try await writes.write(lines, until: deadline).throwingIfNoneKnown()
+        return try await writes.write(lines, until: deadline).throwingIfAllUnknownOrNotSent()
     }
 }
 

@@ -245,7 +245,7 @@ extension PendingWrites.State {
 extension Sequence {
     /// - Throws: ``ServiceError/outcomeUnknown`` if the results of all lines are unknown; an error that allows another
     ///   try if no line was sent.
-    func throwingIfNoneKnown<StoredEvent>() throws(ServiceError) -> Self
+    func throwingIfAllUnknownOrNotSent<StoredEvent>() throws(ServiceError) -> Self
     where Element == PendingWrites<StoredEvent>.Result {
         let isAnyKnown = contains { if case .unknown = $0 { false } else { true } }
         guard isAnyKnown else { throw .outcomeUnknown }

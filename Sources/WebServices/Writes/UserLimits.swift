@@ -78,7 +78,7 @@ extension WebService {
         let sent = lines.indices.filter { refusals[$0] == nil }
         guard !sent.isEmpty else { return errors }
         let results = try await writes.write(sent.map { lines[$0] }, until: .now + settings.writeTimeout)
-            .throwingIfNoneKnown()
+            .throwingIfAllUnknownOrNotSent()
         for (index, result) in zip(sent, results) {
             switch result {
             case .stored: continue

@@ -64,10 +64,10 @@ extension WebService {
             }
         }
         let database = session.databaseID
-        let living = try savedZones(among: wanted, in: database).known
+        let existing = try savedZones(among: wanted, in: database).known
         return .object { json in
             json.append("zones", wanted) { json, zone in
-                guard !living.contains(zone) else { return Self.write(zone, of: database, into: &json) }
+                guard !existing.contains(zone) else { return Self.write(zone, of: database, into: &json) }
                 json.object { json in
                     json.append(member: .zoneID)
                     zone.write(to: &json, in: database)
