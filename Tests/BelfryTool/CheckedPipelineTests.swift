@@ -153,7 +153,7 @@ struct CheckedPipelineTests {
         #expect(
             found.map(\.reason) == [
                 "cannot open \(folder.path)/none: No such file or directory",
-                "users other than its owner may read \(folder.path)/open",
+                "\(folder.path)/open can be read by users other than its owner",
             ])
         #expect(found.last?.hint == "chmod 600 \(folder.path)/open")
         #expect(found.allSatisfy { $0.line > 0 && $0.column > 0 })

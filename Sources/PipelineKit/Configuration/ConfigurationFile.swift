@@ -52,7 +52,7 @@ enum ConfigurationFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failed("read", path) }
         guard !readers.isTooOpen(status.st_mode, owner: status.st_uid, reader: geteuid()) else {
-            throw Complaint("users other than its owner may read \(path)", hint: "chmod 600 \(path)")
+            throw Complaint("\(path) can be read by users other than its owner", hint: "chmod 600 \(path)")
         }
     }
 

@@ -216,7 +216,7 @@ import Testing
             let secret = try reader.secret("key")
             let error = #expect(throws: SettingsError.self) { try secret.reveal() }
             #expect(
-                error?.description == "\(folder)/s.yaml:1:6: key: users other than its owner may read \(file); "
+                error?.description == "\(folder)/s.yaml:1:6: key: \(file) can be read by users other than its owner; "
                     + "chmod 600 \(file)")
         }
     }
@@ -288,7 +288,7 @@ import Testing
             let open = #expect(throws: SettingsError.self) {
                 try credential().reveal(environment: ["CREDENTIALS_DIRECTORY": folder])
             }
-            #expect(open?.reason == "users other than its owner may read \(file)")
+            #expect(open?.reason == "\(file) can be read by users other than its owner")
         }
         let service = ConfigurationFile.Readers.service
         #expect(!service.isTooOpen(0o440, owner: 0, reader: 1_000) && service.isTooOpen(0o444, owner: 0, reader: 1_000))
