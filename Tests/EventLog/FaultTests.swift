@@ -21,14 +21,14 @@ import Testing
 
         init(_ fault: Fault, at target: Int) { (self.fault, self.target) = (fault, target) }
 
-        private func fails() -> Bool {
+        private func reachesTarget() -> Bool {
             guard calls.add(1, ordering: .relaxed).newValue == target else { return false }
             hasFired.store(true, ordering: .relaxed)
             return true
         }
 
         private func call(_ body: () -> CInt) -> CInt {
-            guard fails(), fault != .short else { return body() }
+            guard reachesTarget(), fault != .short else { return body() }
             errno = code
             return -1
         }
@@ -42,7 +42,7 @@ import Testing
         }
 
         private func write(_ file: CInt, _ parts: UnsafePointer<iovec>, _ count: CInt, _ offset: off_t) -> Int {
-            guard fails() else { return pwritev(file, parts, count, offset) }
+            guard reachesTarget() else { return pwritev(file, parts, count, offset) }
             if fault == .io || fault == .interrupted {
                 errno = code
                 return -1

@@ -37,8 +37,8 @@ import Time
         if witness == "index" { try addIndex(scratch) } else { try addSnapshot(scratch, at: 10) }
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
         let last = try #require(try scratch.facts().last)
-        // Empties the last segment, or cuts it inside its first batch. Without the snapshot or index, a log with an
-        // empty last segment would look sound, and a log with a cut last segment would look torn.
+        // Empties the last segment, or cuts it inside the batch after its opening. Without the snapshot or index, a log
+        // with an empty last segment would look sound, and a log with a cut last segment would look torn.
         try write(Array(try bytes(of: last.path).prefix(bytesKept)), to: last.path)
         let report = try EventLogs.verify(directory: scratch.log)
         let problem = try #require(report.problems.first)

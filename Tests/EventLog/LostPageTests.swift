@@ -62,8 +62,8 @@ import Testing
     @Test func `a last batch whose header is on two pages is torn if one of the pages is missing`() throws {
         for bytesBeforeEdge in 0...70 {
             let scratch = Scratch()
-            // If no event had a padding, this many bytes would precede the last batch: the opening, then two headers,
-            // cursors and lines.
+            // If the paddings were empty strings, this many bytes would precede the last batch: the opening, then two
+            // headers, cursors and lines.
             let start = 3 * 64 + 2 * 11 + 2 * #"{"n":1,"p":""}"#.count + 2
             let padding = pageBytes - start - 100 - bytesBeforeEdge
             let (path, last) = try writeLog(in: scratch, paddings: [100, padding, 300])

@@ -109,6 +109,11 @@ import Time
             try LogRepair(directory: scratch.log)
         }
         try writer.close()
+    }
+
+    @Test func `a folder that is not a log is not repaired`() throws {
+        let scratch = Scratch()
+        _ = try scratch.writer()
         #expect(throws: EventLogError.notALog(directory: scratch.path)) { try LogRepair(directory: scratch.path) }
     }
 

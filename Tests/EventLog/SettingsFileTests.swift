@@ -4,8 +4,8 @@ import Time
 
 @testable import EventLog
 
-/// The first line of `settings.ndjson` has a CRC of the whole file. While this line is there, every change of the file
-/// is detected.
+/// The first line of `settings.ndjson` has a CRC of the whole file, except in files of earlier builds. While
+/// this CRC is there, every change of the file is detected.
 @Suite struct SettingsFileTests {
     private func line(_ after: UInt64, window: String = "1s") -> SettingsFile.Line {
         let text = #"{"after":\#(after),"now":\#(after),"kind":"coalesce","settings":{"window":"\#(window)"}}"#
