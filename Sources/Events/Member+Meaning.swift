@@ -14,7 +14,7 @@ extension Member {
         (.owner, "The user who owns the database; missing for the public database."),
         (.participants, "The other users who see a record in a shared zone."),
         (.origin, "The user and device that made a change."),
-        (.device, "A device's name, chosen by its user."),
+        (.device, "A device's name, unique among the devices of its user."),
         (.transport, "The name of a device's transport."),
         (.token, "A device's address at its transport."),
         (.topic, "An app's bundle ID."),

@@ -128,12 +128,12 @@ import Testing
         try writer.close()
         let (path, whole) = try (scratch.segments[1], bytes(of: scratch.segments[1]))
         for size in 0..<whole.count {
-            try #require(resized(path, to: size))
+            try #require(truncateSucceeds(path, to: size))
             #expect(throws: EventLogError.self) { try EventLogReader.all(scratch.log) }
             #expect(try EventLogs.verify(directory: scratch.log).problems.first?.file == path)
             try write(whole, to: path)
         }
-        try #require(unlinked(path))
+        try #require(unlinkSucceeds(path))
         #expect(throws: EventLogError.self) { try EventLogReader.all(scratch.log) }
         #expect(try EventLogs.verify(directory: scratch.log).problems.count == 1)
     }
@@ -158,7 +158,7 @@ import Testing
             #expect(try problems().map(\.file) == (path == segments.last ? [path] : []))
             try write(whole, to: path)
         }
-        try #require(unlinked(segments[1]))
+        try #require(unlinkSucceeds(segments[1]))
         #expect(try problems() == EventLogs.verify(directory: scratch.log).problems)
         #expect(try problems().map(\.file) == [segments[0]])
         #expect(try problems().first?.reason.contains("are missing") == true)

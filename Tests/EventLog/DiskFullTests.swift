@@ -68,7 +68,7 @@ import Testing
             } catch let caught { error = caught }
         }
         guard case .full(_, _, ENOSPC) = error as? EventLogError else { throw error ?? EventLogError.invalidName("") }
-        try #require(unlinked(filler))
+        try #require(unlinkSucceeds(filler))
         #expect(try writer.append([event(Int(number), padding: 3000)]) == number + 1)
         try writer.close()
         #expect(try EventLogs.verify(directory: scratch.log).isSound)

@@ -73,7 +73,7 @@ import Time
         let scratch = Scratch()
         let batches = try writeLog(in: scratch)
         let facts = try scratch.facts()
-        try #require(unlinked(facts[2].path))
+        try #require(unlinkSucceeds(facts[2].path))
         let repair = try LogRepair(directory: scratch.log)
         #expect(repair.plan.keptThrough == facts[1].lastSequence && repair.plan.lostThrough == 20)
         #expect(repair.plan.cuts.map(\.file) == facts[3...].map(\.path))
@@ -95,7 +95,7 @@ import Time
         let scratch = Scratch()
         let batches = try writeLog(in: scratch)
         let path = try #require(try scratch.segments.last)
-        try #require(resized(path, to: bytes(of: path).count - 3))
+        try #require(truncateSucceeds(path, to: bytes(of: path).count - 3))
         let repair = try LogRepair(directory: scratch.log)
         #expect(repair.plan.damage == nil && repair.plan.tornTail?.sequence == 20 && repair.plan.keptThrough == 19)
         _ = try repair.apply(at: now)
@@ -153,7 +153,11 @@ import Time
             let batches = try writeLog(in: scratch)
             let manifest = scratch.log + "/log.json"
             let whole = try bytes(of: manifest)
-            if let damage { try write(Array(damage.utf8), to: manifest) } else { try #require(unlinked(manifest)) }
+            if let damage {
+                try write(Array(damage.utf8), to: manifest)
+            } else {
+                try #require(unlinkSucceeds(manifest))
+            }
             let error = #expect(throws: EventLogError.self) { try LogRepair(directory: scratch.log) }
             #expect(error?.description.contains("restore log.json from a copy") == true)
             let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))
@@ -236,7 +240,7 @@ import Time
         try scratch.trim(before: facts[1].firstSequence)
         #expect(try EventLogs.missingStart(directory: scratch.log) == nil)
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
-        try #require(unlinked(facts[1].path))
+        try #require(unlinkSucceeds(facts[1].path))
         let missing = facts[1].firstSequence...facts[1].lastSequence
         #expect(try EventLogs.missingStart(directory: scratch.log) == missing)
         let problem = try #require(try EventLogs.verify(directory: scratch.log).problems.first)
@@ -253,7 +257,7 @@ import Time
         let scratch = Scratch()
         _ = try writeLog(in: scratch)
         let gone = try scratch.facts()[2]
-        try #require(unlinked(gone.path))
+        try #require(unlinkSucceeds(gone.path))
         let text = "\(gone.firstSequence) to \(gone.lastSequence) are missing"
         #expect(try EventLogs.verify(directory: scratch.log).problems.first?.reason.hasSuffix(text) == true)
         #expect(

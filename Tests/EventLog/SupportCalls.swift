@@ -1,6 +1,6 @@
 import Glibc
 
-func unlinked(_ path: String) -> Bool { unlink(path) == 0 }
+func unlinkSucceeds(_ path: String) -> Bool { unlink(path) == 0 }
 func processNumber() -> Int32 { getpid() }
 
-func resized(_ path: String, to bytes: Int) -> Bool { truncate(path, off_t(bytes)) == 0 }
+func truncateSucceeds(_ path: String, to bytes: Int) -> Bool { truncate(path, off_t(bytes)) == 0 }

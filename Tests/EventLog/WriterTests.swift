@@ -47,7 +47,7 @@ import Time
             try writer.append([event(number, padding: 100)], cursor: Cursor(["often": UInt64(number)]))
         }
         try writer.close()
-        for path in try scratch.segments.dropLast() { try #require(unlinked(path)) }
+        for path in try scratch.segments.dropLast() { try #require(unlinkSucceeds(path)) }
         let reopened = try scratch.writer()
         #expect(reopened.cursor == Cursor(["once": 1, "often": 20]))
         #expect(reopened.nextSequence == 21)
@@ -119,7 +119,7 @@ import Time
         let writer = try scratch.writer()
         try writer.append([event(1)])
         try writer.close()
-        try #require(unlinked(scratch.log + "/log.json"))
+        try #require(unlinkSucceeds(scratch.log + "/log.json"))
         #expect(throws: EventLogError.withoutManifest(directory: scratch.log)) { try scratch.writer() }
     }
 

@@ -50,7 +50,7 @@ import Testing
         let events = try writeLog(in: scratch)
         for count in [0, 64, 100, 200] {
             let index = try IndexedLog.index(scratch)
-            try #require(resized(try IndexedLog.indexFiles(scratch)[0], to: count))
+            try #require(truncateSucceeds(try IndexedLog.indexFiles(scratch)[0], to: count))
             try IndexedLog.expectRight(index, events)
         }
     }

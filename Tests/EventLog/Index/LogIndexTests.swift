@@ -96,7 +96,7 @@ import Testing
         try writeLog(in: scratch)
         let index = try IndexedLog.index(scratch)
         let files = try IndexedLog.indexFiles(scratch)
-        try #require(unlinked(try scratch.segments[0]))
+        try #require(unlinkSucceeds(try scratch.segments[0]))
         try index.update()
         #expect(!FileManager.default.fileExists(atPath: files[0]))
         #expect(FileManager.default.fileExists(atPath: files[1]))
