@@ -51,7 +51,7 @@ final class Exchange: ChannelInboundHandler, ChannelOutboundHandler, RemovableCh
     private var unflushedAnswers = 0
     private var isInputClosed = false
     private var closesWhenWritten = false
-    /// Whether the server has refused what the client sends because it is not HTTP.
+    /// Whether the server has answered an error of the HTTP/1 parser. All that the client sends afterwards is dropped.
     private var hasRefused = false
     /// Whether the last answer is written, and the handler now reads and drops the rest of the request.
     private var isDraining = false
