@@ -15,6 +15,7 @@ import functools
 import itertools
 import json
 import sys
+from typing import NoReturn
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
@@ -35,10 +36,13 @@ def crc32c(lines: list[bytes]) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def report(text: str, status: int | None = None) -> None:
+def report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-    if status is not None:
-        sys.exit(status)
+
+
+def stop(text: str, status: int) -> NoReturn:
+    report(text)
+    sys.exit(status)
 
 
 class Door:
@@ -71,7 +75,7 @@ class Door:
         ready = dict(self.poller.poll(SILENCE))
         if self.monitor in ready:
             recv_monitor_message(self.monitor)
-            report(f"the key {self.key.decode()} is not listed for producing at {self.address}", 77)
+            stop(f"the key {self.key.decode()} is not listed for producing at {self.address}", 77)
         self.silences = 0 if self.socket in ready else self.silences + 1
         if self.silences == 20:
             report(f"no answer from {self.address}; still trying")
@@ -83,7 +87,7 @@ def check(welcome: dict, lines: list[bytes]) -> None:
     done = welcome["after"]
     sent = crc32c(lines[:done])
     if done > len(lines) or welcome.get("checksum", sent) != sent:
-        report(f"the input does not begin with the {done} lines that were sent before under this name", 65)
+        stop(f"the input does not begin with the {done} lines that were sent before under this name", 65)
     if done:
         refused = welcome.get("refused", "an unknown number")
         report(f"{done} lines were sent in an earlier run, {refused} of them refused")
@@ -107,7 +111,7 @@ def send(door: Door, lines: list[bytes]) -> int:
             continue
         if frame["type"] == "error":
             status = 77 if frame["code"] in ("door.owner", "door.secret") else 69
-            report(f"{frame['reason']} ({frame['code']})", status)
+            stop(f"{frame['reason']} ({frame['code']})", status)
         elif frame["type"] == "welcome":
             if done is None:
                 check(frame, lines)
@@ -142,7 +146,7 @@ def main() -> None:
     if not lines[-1]:
         lines.pop()
     refused = send(Door(options), [line[: LINE_MAX + 1] for line in lines])
-    report(f"{len(lines)} lines sent, {refused} refused", 65 if refused else 0)
+    stop(f"{len(lines)} lines sent, {refused} refused", 65 if refused else 0)
 
 
 if __name__ == "__main__":

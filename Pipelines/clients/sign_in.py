@@ -18,7 +18,7 @@ import uuid
 LIFE = 60  # Seconds; the gateway refuses more than five minutes.
 
 
-def text(data: bytes) -> str:
+def base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
@@ -32,10 +32,10 @@ def raw(der: bytes) -> bytes:
 def assertion(key_file: str, key_id: str, container: str, user: str) -> str:
     head = {"alg": "ES256", "typ": "JWT"}
     claims = {"iss": key_id, "sub": user, "aud": container, "exp": int(time.time()) + LIFE, "jti": str(uuid.uuid4())}
-    signed = ".".join(text(json.dumps(part).encode()) for part in (head, claims))
+    signed = ".".join(base64url(json.dumps(part).encode()) for part in (head, claims))
     command = ["openssl", "dgst", "-sha256", "-sign", key_file]
     der = subprocess.run(command, input=signed.encode(), stdout=subprocess.PIPE, check=True).stdout
-    return f"{signed}.{text(raw(der))}"
+    return f"{signed}.{base64url(raw(der))}"
 
 
 if __name__ == "__main__":

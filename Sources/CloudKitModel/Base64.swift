@@ -1,7 +1,7 @@
 /// Validates and compares Base64 text (RFC 4648, section 4).
 package enum Base64 {
-    /// Compares the bytes that two base64 strings encode: negative if `left` sorts first, zero if the strings are
-    /// equal, positive if `right` sorts first.
+    /// Compares two base64 strings by the bytes that they encode: negative if `left` sorts first, zero if the strings
+    /// are equal, positive if `right` sorts first.
     ///
     /// The comparison does not decode the strings. Each digit is six bits of the bytes, the highest bit first, so the
     /// digits sort like the bytes.

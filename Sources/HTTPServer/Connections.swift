@@ -35,7 +35,7 @@ final class Connections: ServerChildChannel {
     /// The returned future never fails: after an error, this method closes the connection. If the future failed,
     /// Hummingbird would leave the socket open.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        guard server.open.add(channel) else { return channel.eventLoop.makeSucceededFuture(closed(channel)) }
+        guard server.openConnections.add(channel) else { return channel.eventLoop.makeSucceededFuture(closed(channel)) }
         let watched = channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(
                 ConnectionWatch(wait: self.server.options.limits.requestWait))

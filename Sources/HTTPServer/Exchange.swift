@@ -4,10 +4,11 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// The handler of an HTTP/1 connection or an HTTP/2 stream, for its requests and their answers. It reads each request
-/// whole, passes it to the responder, and writes the answer. It enforces the limits of time and size. If the options
-/// ask for it, the handler gives each request an ID, and reports to the access log each request whose head was read.
-/// Only the handler's event loop may use it.
+/// The handler of an HTTP/1 connection or an HTTP/2 stream, for its requests and their answers. It passes a request to
+/// the responder when the whole request has arrived, or at once if the answer does not depend on the body. Then it
+/// writes the answer. It enforces the limits of time and size. If the options ask for it, the handler gives each
+/// request an ID, and reports to the access log each request whose head was read. Only the handler's event loop may use
+/// it.
 ///
 /// Hummingbird, whose handlers come behind this one, sees no request: its asynchronous sequences of parts take more
 /// time than the rest of the server. Hummingbird opens and closes connections and HTTP/2 streams.

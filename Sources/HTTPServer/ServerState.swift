@@ -6,13 +6,13 @@ final class ServerState: Sendable {
     let responder: WebServer.Responder
     let bodies: HeldBodies
     let answers: HeldBodies
-    let open: OpenConnections
+    let openConnections: OpenConnections
     let tasks = ResponderTasks()
 
     init(_ options: WebServerOptions, _ responder: @escaping WebServer.Responder) {
         (self.options, self.responder) = (options, responder)
         (bodies, answers) = (.ofRequests(options.limits), .ofAnswers(options.limits))
-        open = OpenConnections(options)
+        openConnections = OpenConnections(options)
     }
 }
 

@@ -62,7 +62,7 @@ package struct WebServer: Sendable {
             group.addTask { try await Task.sleep(for: limit) }
             try await group.next()
             running.cancel()
-            state.open.closeAll()
+            state.openConnections.closeAll()
             group.cancelAll()
         }
         await running.value
