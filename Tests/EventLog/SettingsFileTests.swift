@@ -48,7 +48,7 @@ import Time
         for wrong in [lines.dropLast(), lines.dropLast(2), [lines[0], lines[2]], [lines[0], lines[2], lines[1]]] {
             #expect(throws: EventLogError.self) { try read(scratch, wrong.joined()) }
         }
-        #expect(throws: EventLogError.self, "the text of two files was accepted") { try read(scratch, text + text) }
+        #expect(throws: EventLogError.self, "the text, twice, was accepted") { try read(scratch, text + text) }
     }
 
     @Test func `a settings file of an earlier build is accepted without a CRC`() throws {
