@@ -128,11 +128,11 @@ final class GroupCommit: Sendable {
             defer { state.file = file }
             return state.file
         }
+        if policy == .never { queue.schedule(after: .zero) { self.synchronize(old) } }
         guard hasHome else { return }
         copy.withLock { $0?.move(to: file) }
         writtenBytes.store(0, ordering: .releasing)
         state.withLock { $0.durable.bytes = 0 }
-        if policy == .never { queue.schedule(after: .zero) { self.synchronize(old) } }
     }
 
     /// Waits until all written batches are durable, whatever the policy.

@@ -118,6 +118,29 @@ private final class SlowDisk: Sendable {
         try writer.close()
     }
 
+    @Test(.timeLimit(.minutes(5))) func `with the policy never, a finished segment is synced in the background`() throws {
+        let scratch = Scratch()
+        let synced = DispatchSemaphore(value: 0)
+        var options = scratch.options(segmentBytesMax: 300, sync: .never)
+        let writer = try EventLogWriter(options)
+        try writer.append([event(1, padding: 250)])
+        try writer.close()
+        let finished = try scratch.segments[0]
+        options.calls.sync = { descriptor in
+            var (synchronized, expected) = (stat(), stat())
+            fstat(descriptor, &synchronized)
+            stat(finished, &expected)
+            if synchronized.st_ino == expected.st_ino { synced.signal() }
+            return fdatasync(descriptor)
+        }
+        let again = try EventLogWriter(options)
+        while synced.wait(timeout: .now()) == .success {}
+        try again.append([event(2, padding: 250)])
+        #expect(try scratch.segments.count == 2)
+        try synced.await()
+        try again.close()
+    }
+
     @Test func `with the policy always, the events of all segments become durable in order`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 300, sync: .always)
