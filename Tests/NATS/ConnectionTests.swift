@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import ZeroMQ
@@ -110,6 +111,24 @@ import ZeroMQ
             try connection.request(NATSMessage("a"), atMost: testLimit)
         }
         #expect(inbox.take() == [])
+    }
+
+    /// The bodies are so large that libnats takes a while to hand each one over. libnats 3.4.1 used to read the memory
+    /// of a subscription that had been freed meanwhile.
+    @Test func `a subscription may be released while messages arrive`() async throws {
+        let servers = try NATSServers()
+        let (sender, receiver) = (try NATSConnection(servers), try NATSConnection(servers))
+        let isOver = Atomic(false)
+        async let sending: Void = onThread {
+            let message = NATSMessage("test", body: Array(repeating: 0x61, count: 300_000))
+            while !isOver.load(ordering: .relaxed) { do { try sender.publish(message) } catch { return } }
+        }
+        for _ in 0..<300 {
+            let subscription = try receiver.subscribe("test")
+            #expect(!subscription.inbox.next(1).isEmpty)
+        }
+        isOver.store(true, ordering: .relaxed)
+        await sending
     }
 
     @Test func `a message above the server's limit is refused before it is sent`() throws {

@@ -12,6 +12,9 @@ package final class NATSConnection: Sendable {
         var link: NATSLink?
         var subscriptions: [UInt64: Subscription] = [:]
         var lastSubscription: UInt64 = 0
+        /// Subscriptions that have ended. libnats 3.4.1 may still be handing a message to such a subscription, without
+        /// a reference of its own. So their memory is freed only when the link has ended.
+        var ended: [LinkSubscription] = []
         var isClosed = false
     }
 
@@ -156,6 +159,7 @@ package final class NATSConnection: Sendable {
             guard let ended = writing.subscriptions.removeValue(forKey: number)?.ofLink, let link = writing.link else {
                 return
             }
+            writing.ended.append(ended)
             _ = replaceIfStalled(link, ended.end())
         }
     }
@@ -195,6 +199,7 @@ package final class NATSConnection: Sendable {
                         subscription.subject, subscription.receive)
                 }
                 writing.link = link
+                writing.ended = []
                 return true
             } catch {
                 // For example, the credentials file is missing at the moment.
