@@ -94,6 +94,7 @@ import Testing
     @Test func `a purge removes the messages before a sequence, and the sequences go on`() throws {
         let stream = try TestStream()
         for number in 1...10 { try stream.append("\(number)") }
+        for nothing in [0, 1] as [UInt64] { #expect(try stream.jetStream.purge(stream.name, before: nothing) == 0) }
         #expect(try stream.jetStream.purge(stream.name, before: 5) == 4)
         #expect(try stream.info.first == 5)
         #expect(try stream.jetStream.message(4, of: stream.name) == nil)

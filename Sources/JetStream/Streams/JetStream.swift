@@ -53,17 +53,31 @@ package struct JetStream: Sendable {
     /// - Returns: The number of messages that were removed.
     @discardableResult
     package func purge(_ stream: StreamName, before sequence: UInt64) throws(JetStreamError) -> UInt64 {
-        try call(
+        // The servers take a request with the sequence 0 or 1 as one to remove all messages.
+        guard sequence > 1 else { return 0 }
+        return try call(
             "STREAM.PURGE", "purge", stream, write: { JetStream.write(sequence, to: &$0) },
             read: { $0["purged"]?.uint64 })
     }
 
     /// A message, as the stream's leader has it; nil if the leader has no message with this sequence.
     package func message(_ sequence: UInt64, of stream: StreamName) throws(JetStreamError) -> StoredMessage? {
+        try message(of: stream) { JetStream.write(sequence, to: &$0) }
+    }
+
+    /// The last message with a subject, as the stream's leader has it; nil if the leader has none.
+    package func lastMessage(
+        on subject: String, of stream: StreamName
+    ) throws(JetStreamError) -> StoredMessage? {
+        try message(of: stream) { request in request.object { $0.append("last_by_subj", subject) } }
+    }
+
+    private func message(
+        of stream: StreamName, _ write: (inout ByteBuffer) -> Void
+    ) throws(JetStreamError) -> StoredMessage? {
         do throws(JetStreamError) {
             return try call(
-                "STREAM.MSG.GET", "read", stream, write: { JetStream.write(sequence, to: &$0) },
-                read: { $0["message"].flatMap { StoredMessage($0) } })
+                "STREAM.MSG.GET", "read", stream, write: write, read: { $0["message"].flatMap { StoredMessage($0) } })
         } catch {
             if case .refused(_, _, let refusal) = error, refusal.code == JetStreamRefusal.Code.noMessage { return nil }
             throw error
