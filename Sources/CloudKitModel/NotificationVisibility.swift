@@ -1,8 +1,8 @@
 import Events
 import JSON
 
-/// Decides whether a notification is visible or silent. The push of a silent notification is a background push. The push
-/// of a visible notification is an alert, unless its payload has no room for any visible part.
+/// Decides whether a notification is visible or silent. The push of a silent notification is a background push. The
+/// push of a visible notification is an alert, unless its payload has no room for any visible part.
 package enum NotificationVisibility {
     /// Whether the notification is silent: no property of its notification info makes it visible.
     package static func isSilent(_ info: JSONValue?) -> Bool {

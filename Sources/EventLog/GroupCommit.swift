@@ -85,8 +85,8 @@ final class GroupCommit: Sendable {
 
     private func isDirty(_ state: State) -> Bool { state.failure == nil && written.batches != state.durable.batches }
 
-    /// How many bytes of the last segment the log's home has not stored yet; 0 without a home. All of an earlier segment
-    /// is stored.
+    /// How many bytes of the last segment the log's home has not stored yet; 0 without a home. All of an earlier
+    /// segment is stored.
     var waitingBytes: UInt64 {
         guard hasHome else { return 0 }
         let durable = state.withLock { $0.durable.bytes }

@@ -22,7 +22,9 @@ extension EventLogWriter {
 
     /// The log's segments, for slow work on another thread.
     package var segmentsOnDisk: SegmentsOnDisk {
-        SegmentsOnDisk(directory: LogDirectory(path: directory, calls: calls), identity: identity, end: end)
+        SegmentsOnDisk(
+            directory: LogDirectory(path: directory, calls: calls), identity: identity, end: end, trimHome: trimmingHome
+        )
     }
 }
 
@@ -32,6 +34,8 @@ package struct SegmentsOnDisk: Sendable {
     fileprivate let identity: LogIdentity
     /// The end of the log when this value was made.
     fileprivate let end: SegmentEnd
+    /// Removes the events before a sequence from the log's home, too. Nil without a home.
+    fileprivate let trimHome: (@Sendable (UInt64) throws(EventLogError) -> Void)?
 
     /// All segments, oldest first. Reads the head of each segment.
     package func list() throws(EventLogError) -> [SegmentFacts] {
@@ -54,6 +58,8 @@ package struct SegmentsOnDisk: Sendable {
     package func remove(_ removable: [SegmentFacts]) throws(EventLogError) -> [SegmentFacts] {
         guard let last = removable.last else { return [] }
         let first = last.lastSequence + 1
+        // After a failure, the same segments are removable again. So the home is trimmed first.
+        try trimHome?(first)
         // The opening of the oldest remaining segment has the cursor and time of the removed segments. So it must be
         // durable before they are removed.
         try OpenFile(directory.segmentPath(first), O_RDONLY).synchronize(directory.calls)

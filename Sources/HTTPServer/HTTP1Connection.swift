@@ -62,8 +62,8 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
             return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
         }
         var head = head
-        // ``RequestInFlight/isLast`` understands only this form of the header, and does not know that HTTP/1.0 closes by
-        // default.
+        // ``RequestInFlight/isLast`` understands only this form of the header, and does not know that HTTP/1.0 closes
+        // by default.
         if !head.isKeepAlive { head.headers.replaceOrAdd(name: "connection", value: "close") }
         if needsContinue(head) {
             let interim = HTTPResponseHead(version: head.version, status: .continue)

@@ -9,8 +9,18 @@ struct HomeName: Hashable, Sendable {
     let batches: String
     let file: String
     let owner: String
+    let snapshots: SnapshotsName
 
     var subjects: [String] { [batches, file, owner] }
+
+    /// The stream and the subjects of the log's snapshots.
+    struct SnapshotsName: Hashable, Sendable {
+        let stream: StreamName
+        let part: String
+        let list: String
+
+        var subjects: [String] { [part, list] }
+    }
 
     /// - Throws: ``JetStreamError/invalidName(_:)`` if the names are too long for a stream.
     init(pipeline: String, log: String) throws(JetStreamError) {
@@ -18,6 +28,9 @@ struct HomeName: Hashable, Sendable {
         stream = try StreamName("belfry__\(pipeline)__\(log)")
         let start = "belfry.\(pipeline).\(log)"
         (batches, file, owner) = ("\(start).batches", "\(start).file", "\(start).owner")
+        snapshots = SnapshotsName(
+            stream: try StreamName("\(stream)__snapshots"), part: "\(start).snapshots.part",
+            list: "\(start).snapshots.list")
     }
 
     /// The name with the characters that a stream's name can have. Different names give different words, because each

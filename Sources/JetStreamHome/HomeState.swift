@@ -64,8 +64,8 @@ extension HomeState.Stream {
 }
 
 extension ServerInfo {
-    /// Whether the server may lose what it has acknowledged: versions before 2.10.29 cannot sync each message to the disk,
-    /// and may elect a leader that lacks messages.
+    /// Whether the server may lose what it has acknowledged: versions before 2.10.29 cannot sync each message to the
+    /// disk, and may elect a leader that lacks messages.
     package var isForTestsOnly: Bool { !isAtLeast(2, 10, 29) }
 
     /// Whether the server takes messages of every size that a home sends.

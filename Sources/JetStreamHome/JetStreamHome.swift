@@ -44,7 +44,7 @@ package final class JetStreamHome: LogHome {
         try HomeProblem.catching(log) {
             let name = try HomeName(pipeline: settings.pipeline, log: log)
             let jetStream = JetStream(try connect(), answerTimeout: settings.writer.answerTimeout)
-            let wanted = settings.stream(name, HomeIdentity(log: log, identity: identity))
+            let wanted = settings.stream(name.stream, name.subjects, HomeIdentity(log: log, identity: identity))
             let info = try HomeProblem.waiting(settings.openTimeout) { () throws(JetStreamError) in
                 try jetStream.infoOrNew(wanted)
             }
@@ -76,8 +76,8 @@ package final class JetStreamHome: LogHome {
 }
 
 extension JetStreamHome.Settings {
-    fileprivate func stream(_ name: HomeName, _ identity: HomeIdentity) -> StreamSettings {
-        var stream = StreamSettings(name.stream, subjects: name.subjects)
+    func stream(_ name: StreamName, _ subjects: [String], _ identity: HomeIdentity) -> StreamSettings {
+        var stream = StreamSettings(name, subjects: subjects)
         (stream.note, stream.replicas) = (identity.text, replicas)
         return stream
     }
@@ -85,7 +85,7 @@ extension JetStreamHome.Settings {
 
 extension JetStream {
     /// Finds the stream of a log, or makes it.
-    fileprivate func infoOrNew(_ settings: StreamSettings) throws(JetStreamError) -> StreamInfo {
+    func infoOrNew(_ settings: StreamSettings) throws(JetStreamError) -> StreamInfo {
         do throws(JetStreamError) { return try info(settings.name) } catch  where error.isStreamNotFound {}
         do throws(JetStreamError) { return try create(settings) } catch {
             // Another host has made it at the same moment, with another identity.

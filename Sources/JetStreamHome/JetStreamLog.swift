@@ -14,7 +14,8 @@ final class JetStreamLog: HomeLog {
     private let say: @Sendable (String) -> Void
     /// Nil before the log was taken over.
     private let writer = Mutex<StreamWriter?>(nil)
-    private let interruption = Mutex<StreamWriter.Interruption?>(nil)
+    private let interruption = StreamWriter.Interruption()
+    private let snapshotStream: SnapshotStream
 
     private static let fileHeader = "Belfry-File"
     /// How long one read may wait for the messages that the stream has.
@@ -26,6 +27,7 @@ final class JetStreamLog: HomeLog {
     ) {
         (self.jetStream, self.name, self.log, self.identity) = (jetStream, name, log, identity)
         (self.settings, self.say) = (settings, say)
+        snapshotStream = SnapshotStream(jetStream, name.snapshots, of: log, identity, settings, interruption, say: say)
     }
 
     // MARK: Reading
@@ -39,6 +41,12 @@ final class JetStreamLog: HomeLog {
             }
             guard info.last >= position else {
                 throw JetStreamError.shortened(stream: name.stream.text, acknowledged: position, last: info.last)
+            }
+            guard position == 0 || info.first <= position + 1 else {
+                throw HomeProblem(
+                    "stream \(name.stream) begins with message \(info.first), because retention has removed older ones, "
+                        + "but the folder of the log has only what came through message \(position): move this folder "
+                        + "away, and it is filled again from the servers")
             }
             let start = position == 0 ? info.first : position + 1
             let reader = StreamReader(jetStream, name.stream, from: max(start, 1))
@@ -76,8 +84,7 @@ final class JetStreamLog: HomeLog {
                 let (log, say) = (log, say)
                 let writer = StreamWriter(
                     jetStream.connection, name.stream, name: WriterName(host: settings.host), last: end,
-                    settings: settings.writer, onDelay: { say(Self.text(of: $0, log)) })
-                interruption.withLock { $0 = writer.interruption }
+                    settings: settings.writer, interruption: interruption, onDelay: { say(Self.text(of: $0, log)) })
                 do {
                     let position = try writer.publish(NATSMessage(name.owner))
                     current = writer
@@ -108,15 +115,84 @@ final class JetStreamLog: HomeLog {
         }
     }
 
-    func interrupt() { interruption.withLock { $0 }?.interrupt() }
+    func interrupt() { interruption.interrupt() }
 
     private static func text(of delay: WriterDelay?, _ log: String) -> String {
         "\(log): " + (delay.map { "\($0.text); no further events are taken until then" } ?? "stored again")
     }
+
+    // MARK: Trimming
+
+    func trim(
+        before sequence: UInt64, _ keep: () throws(EventLogError) -> Void
+    ) throws(EventLogError) {
+        try HomeProblem.catching(log) {
+            let info = try jetStream.info(name.stream)
+            let start = try position(of: sequence, in: info.first...max(info.first, info.last))
+            guard start > info.first else { return }
+            try keep()
+            try jetStream.purge(name.stream, before: start)
+        }
+    }
+
+    /// The position of the message with an event, or of the first message that begins with it.
+    private func position(of sequence: UInt64, in positions: ClosedRange<UInt64>) throws -> UInt64 {
+        var (low, high) = (positions.lowerBound, positions.upperBound + 1)
+        // The first message that begins with the event or a later one is at `high`, or between `low` and `high`.
+        var foundFirst: UInt64?
+        // The last message found that begins with an earlier event.
+        var before = positions.lowerBound
+        while low < high {
+            let middle = low + (high - low) / 2
+            guard let (position, first) = try firstBatches(from: middle, below: high) else {
+                high = middle
+                continue
+            }
+            if first >= sequence {
+                (high, foundFirst) = (middle, first)
+            } else {
+                (low, before) = (position + 1, position)
+            }
+        }
+        return foundFirst == sequence ? low : before
+    }
+
+    /// The position of the first message with batches, and the sequence with which it begins.
+    private func firstBatches(from start: UInt64, below end: UInt64) throws -> (position: UInt64, first: UInt64)? {
+        for position in start..<end {
+            guard let message = try jetStream.message(position, of: name.stream) else {
+                throw JetStreamError.gap(stream: name.stream.text, sequence: position)
+            }
+            guard case .batches(let bytes) = try content(of: message).content else { continue }
+            guard let first = EventLogLimits.firstSequence(ofMessage: bytes) else {
+                throw HomeProblem("message \(position) of stream \(name.stream) does not begin with an opening")
+            }
+            return (position, first)
+        }
+        return nil
+    }
+
+    // MARK: Snapshots
+
+    func snapshots() throws(EventLogError) -> [HomeSnapshot] {
+        try HomeProblem.catching(log) { try snapshotStream.snapshots() }
+    }
+
+    func read(
+        _ snapshot: HomeSnapshot, _ take: ([UInt8]) throws(EventLogError) -> Void
+    ) throws(EventLogError) {
+        try HomeProblem.catching(log) { try snapshotStream.read(snapshot, take) }
+    }
+
+    func keep(
+        _ snapshot: HomeSnapshot, _ read: @Sendable (_ offset: UInt64, _ count: Int) throws(EventLogError) -> [UInt8]
+    ) throws(EventLogError) {
+        try HomeProblem.catching(log) { try snapshotStream.keep(snapshot, read) }
+    }
 }
 
 extension WriterDelay {
-    fileprivate var text: String {
+    var text: String {
         switch self {
         case .diskFull: "the NATS servers have no room for the log: waiting for room"
         case .noQuorum: "no majority of the stream's NATS servers is there: waiting for it"

@@ -118,7 +118,8 @@ private final class SlowDisk: Sendable {
         try writer.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func `with the policy never, a finished segment is synced in the background`() throws {
+    @Test(.timeLimit(.minutes(5))) func `with the policy never, a finished segment is synced in the background`() throws
+    {
         let scratch = Scratch()
         let synced = DispatchSemaphore(value: 0)
         var options = scratch.options(segmentBytesMax: 300, sync: .never)

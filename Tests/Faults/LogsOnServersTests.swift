@@ -9,9 +9,9 @@ import ZeroMQ
 @Suite(.serialized, .enabled(if: NATSServers.areTested, NATSServers.missing))
 struct LogsOnServers {
     /// The logs of a pipeline on these servers.
-    private static func log(on servers: NATSServers, replicas: Int) -> String {
+    private static func log(on servers: NATSServers, replicas: Int, retention: String = "{}") -> String {
         "{home: jetstream, servers: [\(servers.addresses.map { "\"\($0)\"" }.joined(separator: ", "))], "
-            + "replicas: \(replicas), snapshotBytes: 4KiB, segmentBytes: 64KiB}"
+            + "replicas: \(replicas), snapshotBytes: 4KiB, segmentBytes: 64KiB, retention: \(retention)}"
     }
 
     /// A killed host loses its whole data folder, as if its disk were gone.
@@ -40,6 +40,28 @@ struct LogsOnServers {
         }
         result.check()
         #expect(problems == [] && victims.contains("host") && result.events == result.sent, "\(victims)")
+    }
+
+    @Test func `hosts that are lost one after the other continue from snapshots and from the logs' trimmed ends`()
+        async throws
+    {
+        try await SocketThread.run(name: "faults") {
+            let servers = try NATSServers()
+            let pipeline = try LivePipeline(log: Self.log(on: servers, replicas: 1, retention: "{bytes: 64KiB}"))
+            let notes = 2_398
+            let commands = Notes.commands(notes)
+            for part in 0..<40 {
+                try pipeline.send(Array(commands[part * 60..<part * 60 + 60]), from: "part-\(part)")
+                // The last commands may still be on their way when the host is lost.
+                if [9, 19, 29].contains(part) { try pipeline.loseHost() }
+            }
+            try pipeline.up.wait("every push") { Set(try pipeline.pushes()).count >= notes }
+            #expect(Set(try pipeline.pushes()).count == notes)
+            let names = try FileManager.default.contentsOfDirectory(atPath: "\(pipeline.data)/logs/matches")
+            let first = try #require(names.filter { $0.hasSuffix(".log") }.min())
+            #expect(first != "00000000000000000001.log", "nothing was removed: \(names)")
+            #expect(try pipeline.stop() == [] && pipeline.problemsOfLogs() == [])
+        }
     }
 
     @Test func `a host that was replaced stops with status 78, and stores and sends nothing more`() async throws {

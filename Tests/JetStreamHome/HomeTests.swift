@@ -89,6 +89,141 @@ struct JetStreamHomeTests {
         #expect(again.lastSequence == 1 && again.recovery?.reason == "the home of the log had not stored these events")
     }
 
+    // MARK: Retention and snapshots
+
+    @Test func `a trim removes whole messages, and another host continues from what is left`() throws {
+        let test = try TestHome()
+        let first = try test.writer("a")
+        for number in 1...400 {
+            try first.append(number, padding: String(repeating: "x", count: 100))
+            if number % 3 == 0 { try first.flush() }
+        }
+        try first.flush()
+        let (jetStream, name) = (try test.jetStream(), try HomeName(pipeline: "notes", log: "changes"))
+        let whole = try jetStream.info(name.stream)
+        let removed = try first.trim(before: 250)
+        let start = try #require(removed.last).lastSequence + 1
+        let trimmed = try jetStream.info(name.stream)
+        #expect(trimmed.first > 1 && trimmed.messages < whole.messages)
+        try first.append(401)
+        try first.close()
+        let second = try test.writer("b")
+        #expect(second.lastSequence == 401 && second.cursor == first.cursor)
+        #expect(try test.events("a") == test.events("b"))
+        #expect(try EventLogs.missingStart(directory: test.folder.file("b") + "/changes") == nil)
+        #expect(try #require(try second.segments().first).firstSequence == start)
+    }
+
+    @Test func `a host that stopped before the events that were removed is told to fill its folder again`() throws {
+        let test = try TestHome()
+        let first = try test.writer("a")
+        try first.append(1)
+        try first.close()
+        let second = try test.writer("b")
+        for number in 2...400 {
+            try second.append(number, padding: String(repeating: "x", count: 100))
+            try second.flush()
+        }
+        try second.trim(before: 300)
+        try second.close()
+        let error = #expect(throws: EventLogError.self) { try test.writer("a") }
+        #expect("\(try #require(error))".contains("move this folder away, and it is filled again from the servers"))
+        #expect(try test.events("a").count == 1)
+    }
+
+    @Test func `the two newest snapshots are stored in parts, and other hosts get them`() throws {
+        let test = try TestHome()
+        let first = try test.writer("a")
+        try first.append(1)
+        try first.flush()
+        let sizes: [UInt64: Int] = [1: 700_000, 2: 10, 3: 1_600_000]
+        let files = try (1...3 as ClosedRange<UInt64>).map { position in
+            try test.snapshot("a", of: first, position, bytes: sizes[position] ?? 0)
+        }
+        for file in files { try first.keepInHome(file) }
+        let (jetStream, name) = (try test.jetStream(), try HomeName(pipeline: "notes", log: "changes").snapshots)
+        let info = try jetStream.info(name.stream)
+        // One part and a list for the second snapshot, four parts and a list for the third.
+        #expect(info.messages == 7 && info.first == 4)
+        try first.close()
+        let second = try test.writer("b")
+        let filled = try test.snapshots("b")
+        #expect(filled.map(\.name) == files.suffix(2).map(\.name))
+        for (mine, theirs) in zip(filled, files.suffix(2)) {
+            let isSame = FileManager.default.contentsEqual(atPath: mine.path, andPath: theirs.path)
+            #expect(isSame, "\(mine.name)")
+        }
+        #expect(try second.snapshotsInHome() == Set(files.suffix(2).map(\.name)))
+    }
+
+    @Test func `parts that no list names are passed over`() throws {
+        let test = try TestHome()
+        let first = try test.writer("a")
+        try first.append(1)
+        try first.flush()
+        let file = try test.snapshot("a", of: first, 1, bytes: 100)
+        try first.keepInHome(file)
+        try first.close()
+        // As after a crash before the list.
+        _ = try test.jetStream().connection.request(
+            NATSMessage("belfry.notes.changes.snapshots.part", body: [1, 2, 3]), atMost: .seconds(5))
+        let second = try test.writer("b")
+        #expect(try test.snapshots("b").map(\.name) == [file.name])
+        let third = try test.snapshot("b", of: second, 2, bytes: 200)
+        try second.keepInHome(third)
+        #expect(try second.snapshotsInHome() == [file.name, third.name])
+        // The first host has been replaced, but a snapshot of what it had stored may still be kept, or refused.
+        do { try first.keepInHome(file) } catch {}
+        try second.close()
+        _ = try test.writer("c")
+        #expect(try test.snapshots("c").map(\.name).contains(file.name))
+        #expect(try test.snapshots("c").allSatisfy { $0.header != nil })
+    }
+
+    @Test func `a list of snapshots, a part or a stream that is not Belfry's is refused, with advice`() throws {
+        let name = "00000000000000000001-00000000000000000002.snapshot"
+        for (subject, body, expected) in [
+            ("list", #"{"snapshots":[{"name":"x"}]}"#, "is not a list by Belfry"),
+            ("list", #"{"snapshots":[{"name":"x","bytes":9,"first":2,"last":2}]}"#, "the unknown name 'x'"),
+            ("list", #"{"snapshots":[{"name":"\#(name)","bytes":9,"first":2,"last":2}]}"#, "is not a part of"),
+            ("list", #"{"snapshots":[{"name":"\#(name)","bytes":9,"first":1,"last":1}]}"#, "bytes instead of 9"),
+            ("part", "12345", ""),
+        ] {
+            let test = try TestHome()
+            let first = try test.writer("a")
+            try first.append(1)
+            try first.flush()
+            try first.keepInHome(try test.snapshot("a", of: first, 1, bytes: 9))
+            try first.close()
+            let jetStream = try test.jetStream()
+            let stream = try HomeName(pipeline: "notes", log: "changes").snapshots.stream
+            _ = try jetStream.connection.request(
+                NATSMessage("belfry.notes.changes.snapshots.\(subject)", body: Array(body.utf8)), atMost: .seconds(5))
+            guard !expected.isEmpty else {
+                _ = try test.writer("b")
+                continue
+            }
+            let error = #expect(throws: EventLogError.self) { try test.writer("b") }
+            #expect("\(try #require(error))".contains(expected))
+            let hasAdvice = "\(try #require(error))".contains("remove the stream with 'nats stream rm \(stream)'")
+            #expect(hasAdvice != expected.hasPrefix("the unknown name"))
+            try jetStream.delete(stream)
+            #expect(try test.writer("b").lastSequence == 1)
+        }
+    }
+
+    @Test func `snapshots of another log are refused`() throws {
+        let test = try TestHome()
+        let first = try test.writer("a")
+        try first.append(1)
+        try first.flush()
+        try first.keepInHome(try test.snapshot("a", of: first, 1, bytes: 9))
+        try first.close()
+        try test.jetStream().delete(try HomeName(pipeline: "notes", log: "changes").stream)
+        let error = #expect(throws: EventLogError.self) { try test.writer("b") }
+        #expect("\(try #require(error))".contains("has snapshots of log \(first.identity)"))
+    }
+
     // MARK: Damage below
 
     @Test func `a stream that was cut short is refused, with the sequences`() throws {

@@ -53,6 +53,22 @@ struct TestHome {
         return events
     }
 
+    /// Writes a snapshot of this many bytes into a host's local files.
+    func snapshot(_ host: String, of log: EventLogWriter, _ position: UInt64, bytes: Int) throws -> SnapshotFile {
+        let header = SnapshotHeader(
+            stage: "match", version: 1, log: log.identity, upstream: log.identity,
+            cursor: Cursor(["upstream": position]), sequence: log.lastSequence, now: log.lastNow)
+        let state = (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ Int(position)) }
+        return try state.withUnsafeBytes { state in
+            try SnapshotStore(logDirectory: folder.file(host) + "/changes").write(header, state: state)
+        }
+    }
+
+    /// The snapshots in a host's local files.
+    func snapshots(_ host: String) throws -> [SnapshotFile] {
+        try SnapshotStore(logDirectory: folder.file(host) + "/changes").list()
+    }
+
     /// The content of each segment, by the file's name.
     func segments(_ host: String) throws -> [String: Data] {
         let directory = folder.file(host) + "/changes"
@@ -62,6 +78,14 @@ struct TestHome {
 }
 
 extension EventLogWriter {
+    func keepInHome(_ file: SnapshotFile) throws {
+        guard let keep = keepingSnapshotsInHome else {
+            Issue.record("the log has no home")
+            return
+        }
+        _ = try keep(file)
+    }
+
     func append(_ number: Int, padding: String = "") throws {
         try append(lines: #"{"n":\#(number),"p":"\#(padding)"}"# + "\n", count: 1, cursor: ["upstream": UInt64(number)])
     }

@@ -48,10 +48,56 @@ extension EventLogWriter {
             segment, sequence: lastSequence, bytes: logEnd.segmentBytes, policy: .always, calls: calls, copy: copy)
         for name in HomeMessage.files {
             guard let file = try OpenFile.ifPresent("\(directory)/\(name)") else { continue }
-            let text = String(decoding: try file.bytes(Int(try file.size()), at: 0), as: UTF8.self)
+            let text = try file.text()
             if reader.files[name] != text { try commit.copyToHome(file: name, text) }
         }
+        try fillSnapshots(from: home)
         return commit
+    }
+
+    /// Writes the snapshots that the home keeps and the local folder lacks.
+    private func fillSnapshots(from home: any HomeLog) throws(EventLogError) {
+        let store = SnapshotStore(logDirectory: directory)
+        let local = Set(try store.list().map(\.name))
+        for snapshot in try home.snapshots() where !local.contains(snapshot.name) {
+            guard SnapshotFormat.isName(snapshot.name) else {
+                throw .home(
+                    log: name, reason: "it keeps a snapshot with the unknown name '\(snapshot.name.prefix(80))'")
+            }
+            try store.fill(snapshot) { take throws(EventLogError) in try home.read(snapshot, take) }
+        }
+    }
+
+    /// The names of the snapshots that the log's home keeps. Empty without a home.
+    package func snapshotsInHome() throws(EventLogError) -> Set<String> {
+        Set(try home?.snapshots().map(\.name) ?? [])
+    }
+
+    /// A function that keeps a snapshot in the log's home, too, and returns the names of all that the home keeps then.
+    /// It can be called on any thread. Nil without a home.
+    package var keepingSnapshotsInHome: (@Sendable (SnapshotFile) throws(EventLogError) -> Set<String>)? {
+        guard let home else { return nil }
+        return { file throws(EventLogError) in
+            let open = try OpenFile(file.path, O_RDONLY)
+            try home.keep(HomeSnapshot(name: file.name, bytes: file.bytes)) { offset, count throws(EventLogError) in
+                try open.bytes(count, at: offset)
+            }
+            return Set(try home.snapshots().map(\.name))
+        }
+    }
+
+    /// A function that removes the events before a sequence from the log's home, as far as whole messages have only
+    /// such events. It can be called on any thread. Nil without a home.
+    var trimmingHome: (@Sendable (UInt64) throws(EventLogError) -> Void)? {
+        guard let home else { return nil }
+        return { [commit, directory] sequence throws(EventLogError) in
+            try home.trim(before: sequence) { () throws(EventLogError) in
+                for name in HomeMessage.files {
+                    guard let file = try OpenFile.ifPresent("\(directory)/\(name)") else { continue }
+                    try commit.copyToHome(file: name, try file.text())
+                }
+            }
+        }
     }
 
     private var withoutNote: EventLogError {
@@ -157,6 +203,12 @@ extension EventLogWriter {
             throw .lastFailure("remove", old)
         }
         try log.synchronize()
+    }
+}
+
+extension OpenFile {
+    fileprivate func text() throws(EventLogError) -> String {
+        String(decoding: try bytes(Int(try size()), at: 0), as: UTF8.self)
     }
 }
 

@@ -42,8 +42,46 @@ package protocol HomeLog: Sendable {
     ///   ``EventLogError/home(log:reason:)``. After an error, all later calls throw it again.
     func append(_ content: HomeMessage.Content) throws(EventLogError) -> UInt64
 
-    /// Ends an ``append(_:)`` that waits, and all later ones.
+    /// Removes messages that hold only events before a sequence.
+    ///
+    /// - Parameter keep: Called before the removal if messages will be removed. It appends the files again whose last
+    ///   message may be among them.
+    func trim(
+        before sequence: UInt64, _ keep: () throws(EventLogError) -> Void
+    ) throws(EventLogError)
+
+    /// The snapshots of the log that the home keeps, oldest first: the newest ones that were whole.
+    func snapshots() throws(EventLogError) -> [HomeSnapshot]
+
+    /// Passes on the bytes of a snapshot's file in parts, in order.
+    func read(
+        _ snapshot: HomeSnapshot, _ take: ([UInt8]) throws(EventLogError) -> Void
+    ) throws(EventLogError)
+
+    /// Keeps a snapshot, and removes all but it and the one before it. May be called while ``append(_:)`` runs.
+    ///
+    /// - Parameter read: Reads a part of the snapshot's file, from an offset on, with this many bytes.
+    func keep(
+        _ snapshot: HomeSnapshot, _ read: @Sendable (_ offset: UInt64, _ count: Int) throws(EventLogError) -> [UInt8]
+    ) throws(EventLogError)
+
+    /// Ends every call that waits for the home to store something, and all later ones.
     func interrupt()
+}
+
+/// The file of a snapshot, as a log's home keeps it.
+package struct HomeSnapshot: Hashable, Sendable {
+    /// The file's name in the log's folder of snapshots.
+    package var name: String
+    /// The file's size.
+    package var bytes: UInt64
+
+    package init(name: String, bytes: UInt64) { (self.name, self.bytes) = (name, bytes) }
+
+    /// A home passes a file on in parts of this size. Only the last one may be smaller.
+    package static let partBytes = 512 << 10
+    /// How many snapshots a home keeps. One is not enough, because its state may be damaged.
+    package static let count = SnapshotStore.newestKept
 }
 
 /// One message of a log in its home.

@@ -81,4 +81,7 @@ package struct SnapshotFile: Hashable, Sendable {
     /// Nil if the header cannot be read, or does not fit the file's name or size; ``problem`` says why.
     package var header: SnapshotHeader?
     package var problem: String?
+
+    /// The file's name in the folder of snapshots.
+    package var name: String { LogDirectory.split(path).name }
 }

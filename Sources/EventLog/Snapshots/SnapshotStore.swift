@@ -96,6 +96,32 @@ package struct SnapshotStore: Sendable {
         return snapshot
     }
 
+    /// Writes a snapshot's file that comes from the log's home, like ``write(_:state:)``.
+    ///
+    /// - Parameter read: Passes on the parts of the file, in order.
+    func fill(
+        _ snapshot: HomeSnapshot,
+        _ read: (_ take: ([UInt8]) throws(EventLogError) -> Void) throws(EventLogError) -> Void
+    ) throws(EventLogError) {
+        try LogDirectory(path: directory).create()
+        let (draft, path) = (directory + "/" + SnapshotStore.draftName, directory + "/" + snapshot.name)
+        do throws(EventLogError) {
+            let file = try OpenFile(draft, O_WRONLY | O_CREAT | O_TRUNC)
+            var offset: UInt64 = 0
+            try read { part throws(EventLogError) in
+                let failed = unsafe part.withUnsafeBytes { unsafe file.write($0, at: offset, calls.write) }
+                if let failed { throw .failed(operation: "write", file: draft, errno: failed) }
+                offset += UInt64(part.count)
+            }
+            try file.synchronize(calls)
+            guard unsafe calls.rename(draft, path) == 0 else { throw .lastFailure("rename", draft) }
+            try synchronizeFolder()
+        } catch {
+            unsafe unlink(draft)
+            throw error.orFull(bytesNeeded: Int(snapshot.bytes))
+        }
+    }
+
     /// Removes unwanted snapshots, and the unfinished file that a crash may have left.
     package func remove(where isUnwanted: (SnapshotFile) -> Bool) throws(EventLogError) {
         for file in try list() where isUnwanted(file) { try remove(file) }

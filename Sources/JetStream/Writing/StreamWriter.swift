@@ -16,7 +16,7 @@ package final class StreamWriter {
         package init() {}
     }
 
-    /// Ends the ``StreamWriter/publish(_:)`` that waits, and all later ones.
+    /// Ends the ``StreamWriter/publish(_:)`` that waits, and all later ones. Several writers can share one.
     package final class Interruption: Sendable {
         private let isSet = Atomic(false)
 
@@ -28,7 +28,7 @@ package final class StreamWriter {
         var isInterrupted: Bool { isSet.load(ordering: .acquiring) }
     }
 
-    package let interruption = Interruption()
+    package let interruption: Interruption
     private let jetStream: JetStream
     private let settings: Settings
     private let onDelay: (WriterDelay?) -> Void
@@ -41,10 +41,11 @@ package final class StreamWriter {
     ///     nil when it was stored.
     package init(
         _ connection: NATSConnection, _ stream: StreamName, name: WriterName, last: UInt64,
-        settings: Settings = Settings(), onDelay: @escaping (WriterDelay?) -> Void = { _ in }
+        settings: Settings = Settings(), interruption: Interruption = Interruption(),
+        onDelay: @escaping (WriterDelay?) -> Void = { _ in }
     ) {
         jetStream = JetStream(connection, answerTimeout: settings.answerTimeout)
-        (self.settings, self.onDelay) = (settings, onDelay)
+        (self.settings, self.interruption, self.onDelay) = (settings, interruption, onDelay)
         fenced = FencedWriter(stream, name: name, last: last)
     }
 

@@ -19,6 +19,7 @@ final class MemoryHome: LogHome {
         var first: UInt64 = 1
         var owner = 0
         var fault: Fault?
+        var snapshots: [(snapshot: HomeSnapshot, file: [UInt8])] = []
 
         var last: UInt64 { first + UInt64(messages.count) - 1 }
     }
@@ -101,6 +102,44 @@ private final class MemoryLog: HomeLog {
             return .success(state.last)
         }
         return try result.get()
+    }
+
+    func trim(
+        before sequence: UInt64, _ keep: () throws(EventLogError) -> Void
+    ) throws(EventLogError) {
+        let (first, messages) = home.state.withLock { ($0.first, $0.messages) }
+        let starts = messages.enumerated().compactMap { index, content -> (Int, UInt64)? in
+            guard case .batches(let bytes) = content else { return nil }
+            return EventLogLimits.firstSequence(ofMessage: bytes).map { (index, $0) }
+        }
+        let start = starts.first { $0.1 == sequence } ?? starts.last { $0.1 < sequence }
+        guard let start, start.0 > 0 else { return }
+        try keep()
+        home.state.withLock { state in
+            let count = Int(first) + start.0 - Int(state.first)
+            state.messages.removeFirst(count)
+            state.first += UInt64(count)
+        }
+    }
+
+    func snapshots() throws(EventLogError) -> [HomeSnapshot] { home.state.withLock { $0.snapshots.map(\.snapshot) } }
+
+    func read(
+        _ snapshot: HomeSnapshot, _ take: ([UInt8]) throws(EventLogError) -> Void
+    ) throws(EventLogError) {
+        guard let kept = home.state.withLock({ $0.snapshots.first { $0.snapshot == snapshot } }) else { return }
+        var rest = kept.file[...]
+        while !rest.isEmpty {
+            try take(Array(rest.prefix(10)))
+            rest = rest.dropFirst(10)
+        }
+    }
+
+    func keep(
+        _ snapshot: HomeSnapshot, _ read: @Sendable (_ offset: UInt64, _ count: Int) throws(EventLogError) -> [UInt8]
+    ) throws(EventLogError) {
+        let file = try read(0, Int(snapshot.bytes))
+        home.state.withLock { $0.snapshots = ($0.snapshots + [(snapshot, file)]).suffix(HomeSnapshot.count) }
     }
 
     func interrupt() {}

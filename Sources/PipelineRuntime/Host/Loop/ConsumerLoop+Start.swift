@@ -32,7 +32,7 @@ extension ConsumerLoop {
         let periods = try timeline.periods(from: taken)
         let clock = StageClock(try start?.stage ?? S(periods.first, context: context), now: start?.moment.now ?? .epoch)
         (self.context, self.periods) = (context, periods)
-        keeper = SnapshotKeeper(S.self, plan, context, lastSequence: outlet.log.lastSequence)
+        keeper = SnapshotKeeper(S.self, plan, context, outlet.log)
         inFlightJournal = try makeInFlightJournal(through: last)
         state.begin(taken: taken, committed: committed, resuming: resumption)
         if committed > 0 {

@@ -52,7 +52,7 @@ final class SourceLoop<S: Stage>: HostWork {
         let start = try SnapshotSearch<S>(plan, context, timeline, lastSequence: log.lastSequence)?.newest()
         clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
         producers = ProducerPositions(log.cursor)
-        keeper = SnapshotKeeper(S.self, plan, context, lastSequence: log.lastSequence)
+        keeper = SnapshotKeeper(S.self, plan, context, log)
         try clock.recall(
             from: plan.logDirectory, after: start?.moment.sequence ?? 0, through: log.lastSequence
         ) { keeper?.noteInput($0) }

@@ -34,6 +34,9 @@ final class SnapshotFiles: Sendable {
     private let queue: any SyncQueue
     private let background: any SyncQueue
     private let share: Double?
+    /// Keeps a snapshot in the log's home, too, and returns the names of all that the home keeps then. Nil without a
+    /// home.
+    private let keepInHome: (@Sendable (SnapshotFile) throws(EventLogError) -> Set<String>)?
     private let state = Mutex(State())
 
     private struct State {
@@ -48,6 +51,10 @@ final class SnapshotFiles: Sendable {
         var hasComplained = false
         var newestBytes: UInt64 = 0
         var moments: [SnapshotMoment] = []
+        /// The names of the snapshots that the log's home keeps. Nil without a home.
+        var namesInHome: Set<String>?
+        /// The moments of the snapshots that survive the loss of this machine, if the log has a home; else ``moments``.
+        var momentsKept: [SnapshotMoment] = []
         var firstNeeded: UInt64 = 1
 
         /// - Returns: The number of the new snapshot.
@@ -57,13 +64,21 @@ final class SnapshotFiles: Sendable {
         }
     }
 
-    init(_ plan: HostPlan, _ fit: SnapshotFit, upstreamName: String) {
-        (self.fit, self.upstreamName) = (fit, upstreamName)
+    /// - Parameter log: The stage's log, whose home keeps the snapshots, too; nil for no home.
+    init(_ plan: HostPlan, _ fit: SnapshotFit, upstreamName: String, _ log: EventLogWriter? = nil) {
+        (self.fit, self.upstreamName, keepInHome) = (fit, upstreamName, log?.keepingSnapshotsInHome)
         name = plan.stage
         store = plan.snapshots
         queue = plan.calls.makeQueue()
         background = plan.calls.makeBackgroundQueue()
         share = plan.calls.backgroundShare
+        if let log, keepInHome != nil {
+            state.withLock { $0.namesInHome = [] }
+            attempt { () throws(EventLogError) in
+                let names = try log.snapshotsInHome()
+                state.withLock { $0.namesInHome = names }
+            }
+        }
         refresh(fit.lastSequence)
     }
 
@@ -74,6 +89,8 @@ final class SnapshotFiles: Sendable {
     var newestBytes: UInt64 { state.withLock { $0.newestBytes } }
     /// The snapshots that this stage can start from, oldest first.
     var moments: [SnapshotMoment] { state.withLock { $0.moments } }
+    /// Those of ``moments`` that survive the loss of this machine, if the log has a home; else all of them.
+    var momentsKept: [SnapshotMoment] { state.withLock { $0.momentsKept } }
 
     /// The first event of its own log that the stage may still read again, as last noted in this run. The stage will
     /// never need an earlier event.
@@ -172,6 +189,7 @@ final class SnapshotFiles: Sendable {
         store.pace = disk
         attempt { () throws(EventLogError) in
             let file = try store.write(header, state: state)
+            if let names = try keepInHome?(file) { self.state.withLock { $0.namesInHome = names } }
             try store.thin(bytesMax: max(SnapshotFiles.bytesMax, 8 * file.bytes), countMax: SnapshotFiles.countMax)
         }
         refresh(header.sequence)
@@ -190,6 +208,10 @@ final class SnapshotFiles: Sendable {
             let files = try store.list().filter { $0.header.map { fit.objection(to: $0) == nil } ?? false }
             state.withLock { state in
                 state.moments = files.compactMap { $0.header.map(SnapshotMoment.init) }
+                let names = state.namesInHome
+                state.momentsKept = files.filter { names?.contains($0.name) ?? true }.compactMap {
+                    $0.header.map(SnapshotMoment.init)
+                }
                 state.newestBytes = files.last?.bytes ?? 0
             }
         }

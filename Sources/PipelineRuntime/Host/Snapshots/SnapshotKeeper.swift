@@ -18,18 +18,19 @@ struct SnapshotKeeper {
     private var inputBytes = 0
 
     /// Nil if stages of this kind take no snapshots, or the log settings turn snapshots off.
-    init?<S: Stage>(_ type: S.Type, _ plan: HostPlan, _ context: StageContext, lastSequence: UInt64) {
+    init?<S: Stage>(_ type: S.Type, _ plan: HostPlan, _ context: StageContext, _ log: EventLogWriter) {
         guard let intervalBytes = plan.snapshotBytes,
-            let fit = SnapshotFit(type, context, lastSequence: lastSequence)
+            let fit = SnapshotFit(type, context, lastSequence: log.lastSequence)
         else { return nil }
-        files = SnapshotFiles(plan, fit, upstreamName: context.upstreamName)
+        files = SnapshotFiles(plan, fit, upstreamName: context.upstreamName, log)
         self.intervalBytes = intervalBytes
     }
 
     /// The oldest snapshot that the stage may have to start from, so the logs must be kept from there on. It is the
-    /// older of the two newest, because the newest may be damaged. Nil while there are fewer than two snapshots.
+    /// older of the two newest, because the newest may be damaged. Nil while there are fewer than two snapshots. If the
+    /// log has a home, only snapshots that the home keeps count, because another machine has no others.
     var oldestNeeded: SnapshotMoment? {
-        let newest = files.moments.suffix(SnapshotStore.newestKept)
+        let newest = files.momentsKept.suffix(SnapshotStore.newestKept)
         return newest.count == SnapshotStore.newestKept ? newest.min { $0.position < $1.position } : nil
     }
 
