@@ -80,7 +80,10 @@ struct AssetFolder: Sendable {
     /// - Returns: False if there is no such file.
     @discardableResult
     func keep(_ checksum: String) -> Bool {
-        Self.isChecksum(checksum) && utimensat(AT_FDCWD, file(checksum), nil, 0) == 0
+        guard Self.isChecksum(checksum), utimensat(AT_FDCWD, file(checksum), nil, 0) == 0 else { return false }
+        // The system finds the file before it sets the date. In between, a removal may have given the file another name
+        // and have read the old date.
+        return access(file(checksum), F_OK) == 0
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws {
