@@ -34,8 +34,11 @@ package enum EventLogError: Error, Hashable, Sendable {
     case wrongSettings(file: String, line: Int, reason: String)
     /// Another host has taken the log over, so this one appends nothing more.
     case replaced(log: String, reason: String)
-    /// The log's home cannot be used, or does not fit the local files. The local files are as they were.
+    /// The log's home cannot be used at the moment. The local files are as they were.
     case home(log: String, reason: String)
+    /// The log's home, the settings and the local files do not fit together, which somebody has to change. The local
+    /// files are as they were.
+    case unusableHome(log: String, reason: String)
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -64,7 +67,7 @@ extension EventLogError: CustomStringConvertible {
                 + "\(sequence - last) or more events are lost"
         case .wrongSettings(let file, let line, let reason): "\(file), line \(line): \(reason)"
         case .replaced(let log, let reason): "log '\(log)' was taken over: \(reason)"
-        case .home(let log, let reason): "the home of log '\(log)': \(reason)"
+        case .home(let log, let reason), .unusableHome(let log, let reason): "the home of log '\(log)': \(reason)"
         }
     }
 
@@ -93,6 +96,7 @@ extension EventLogError: CustomStringConvertible {
                 + "whole log"
         case .replaced: "let only one host run a stage, or stop the other one before you start this one again"
         case .home: "nothing was lost on this machine; start again when the cause is gone"
+        case .unusableHome: "nothing was changed on this machine"
         }
     }
 

@@ -14,6 +14,8 @@ package struct EventLogOptions: Sendable {
     /// Where the log is kept besides the local files; nil for local files alone. With a home, ``sync`` has no effect: a
     /// batch is durable when the home has stored it.
     package var home: (any LogHome)?
+    /// The log's name in its home; nil for ``name``.
+    package var nameInHome: String?
     /// The mode of new folders. Files in the log get the mode of the log's folder.
     package var mode: DataMode
 

@@ -54,8 +54,8 @@ import Time
     ///
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``; ``EventLogError/invalidName(_:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/withoutManifest(directory:)``;
-    ///   ``EventLogError/unsupportedFormat(file:version:)``; ``EventLogError/home(log:reason:)``; errors of system calls.
-    ///   None of these errors changes an event.
+    ///   ``EventLogError/unsupportedFormat(file:version:)``; ``EventLogError/home(log:reason:)``;
+    ///   ``EventLogError/unusableHome(log:reason:)``; errors of system calls. None of these errors changes an event.
     package init(_ options: EventLogOptions) throws(EventLogError) {
         guard EventLogLimits.isValid(name: options.name) else { throw .invalidName(options.name) }
         let directory = LogDirectory(path: options.logDirectory, calls: options.calls)

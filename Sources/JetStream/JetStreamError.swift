@@ -6,7 +6,7 @@ package enum JetStreamError: Error, Hashable, Sendable {
     case invalidName(String)
     /// JetStream refused a request. `operation` is a verb for the request, such as `make`.
     case refused(operation: String, stream: String, JetStreamRefusal)
-    /// No answer came. If ``NATS/NATSError/mayHaveArrived`` is true, the outcome of the request is unknown.
+    /// No answer came, so the outcome of the request may be unknown.
     case unanswered(operation: String, stream: String, NATSError)
     /// The answer is malformed, so it may not come from JetStream.
     case unreadable(operation: String, stream: String, reason: String)

@@ -4,7 +4,7 @@ import JetStream
 import NATS
 import Time
 
-/// Why a log's home cannot be used, in words.
+/// Why a log's home cannot be used until somebody changes something, in words.
 struct HomeProblem: Error, CustomStringConvertible {
     let description: String
 
@@ -12,7 +12,13 @@ struct HomeProblem: Error, CustomStringConvertible {
 
     static func catching<Result>(_ log: String, _ work: () throws -> Result) throws(EventLogError) -> Result {
         do { return try work() } catch let error as EventLogError { throw error } catch {
-            throw .home(log: log, reason: "\(error)")
+            let needsChange =
+                switch error {
+                case is HomeProblem, JetStreamError.gap, JetStreamError.shortened, JetStreamError.deleted: true
+                case let error as NATSError: !error.isTemporary
+                default: false
+                }
+            throw needsChange ? .unusableHome(log: log, reason: "\(error)") : .home(log: log, reason: "\(error)")
         }
     }
 
@@ -64,6 +70,16 @@ struct HomeProblem: Error, CustomStringConvertible {
     /// The smallest `max_payload` of a server.
     static let payloadBytesNeeded = HomeMessage.bytesMax + headerBytesMax
     private static let headerBytesMax = 1 << 10
+}
+
+extension NATSError {
+    /// Whether the servers can be expected to answer later, without a change by anyone.
+    var isTemporary: Bool {
+        switch self {
+        case .unreachable, .notConnected, .connectionLost, .writeStalled, .timedOut, .noResponders, .closed: true
+        default: false
+        }
+    }
 }
 
 extension JetStreamError {

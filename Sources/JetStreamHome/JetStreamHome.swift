@@ -30,6 +30,7 @@ package final class JetStreamHome: LogHome {
     /// Tells the operator that a log cannot be stored at the moment, or that it can be stored again.
     private let say: @Sendable (String) -> Void
     private let connection = Mutex<NATSConnection?>(nil)
+    private let interruption = StreamWriter.Interruption()
 
     package init(_ settings: Settings, say: @escaping @Sendable (String) -> Void) {
         (self.settings, self.say) = (settings, say)
@@ -42,25 +43,66 @@ package final class JetStreamHome: LogHome {
 
     package func open(_ log: String, identity: LogIdentity) throws(EventLogError) -> any HomeLog {
         try HomeProblem.catching(log) {
-            let name = try HomeName(pipeline: settings.pipeline, log: log)
-            let jetStream = JetStream(try connect(), answerTimeout: settings.writer.answerTimeout)
-            let wanted = settings.stream(name.stream, name.subjects, HomeIdentity(log: log, identity: identity))
-            let info = try HomeProblem.waiting(settings.openTimeout) { () throws(JetStreamError) in
-                try jetStream.infoOrNew(wanted)
-            }
-            let identity = try HomeProblem.identity(in: info, wanted, log)
-            try HomeProblem.check(jetStream.connection)
-            return JetStreamLog(jetStream, name, log: log, identity: identity, settings, say: say)
+            try open(log, identity) { jetStream, wanted throws(JetStreamError) in try jetStream.infoOrNew(wanted) }
         }
     }
 
-    private func connect() throws -> NATSConnection {
+    package func find(_ log: String, identity: LogIdentity) throws(EventLogError) -> (any HomeLog)? {
+        try HomeProblem.catching(log) {
+            do {
+                return try open(log, identity) { jetStream, wanted throws(JetStreamError) in
+                    try jetStream.info(wanted.name)
+                }
+            } catch let error as JetStreamError where error.isStreamNotFound { return nil }
+        }
+    }
+
+    package func remove(_ log: String) throws(EventLogError) {
+        try HomeProblem.catching(log) {
+            try JetStream(try connect(log)).delete(HomeName(pipeline: settings.pipeline, log: log).stream)
+        }
+    }
+
+    private func open(
+        _ log: String, _ identity: LogIdentity,
+        _ info: (JetStream, StreamSettings) throws(JetStreamError) -> StreamInfo
+    ) throws -> any HomeLog {
+        let name = try HomeName(pipeline: settings.pipeline, log: log)
+        let jetStream = JetStream(try connect(log), answerTimeout: settings.writer.answerTimeout)
+        let wanted = settings.stream(name.stream, name.subjects, HomeIdentity(log: log, identity: identity))
+        let found = try HomeProblem.waiting(settings.openTimeout) { () throws(JetStreamError) in
+            try info(jetStream, wanted)
+        }
+        let identity = try HomeProblem.identity(in: found, wanted, log)
+        try HomeProblem.check(jetStream.connection)
+        return JetStreamLog(jetStream, name, log: log, identity: identity, settings, interruption, say: say)
+    }
+
+    package func interrupt() { interruption.interrupt() }
+
+    private func connect(_ log: String) throws -> NATSConnection {
         try connection.withLock { connection in
             if let connection { return connection }
-            let new = try NATSConnection(settings.servers)
+            let new = try newConnection(log)
             connection = new
             warn(of: new)
             return new
+        }
+    }
+
+    /// Tries until a server accepts the connection, for at most ``Settings/openTimeout``: after a power failure the
+    /// servers may start later than the stages.
+    private func newConnection(_ log: String) throws -> NATSConnection {
+        let end = ContinuousClock.now + settings.openTimeout
+        var hasTold = false
+        while true {
+            do throws(NATSError) { return try NATSConnection(settings.servers) } catch {
+                guard error.isTemporary, ContinuousClock.now < end, !interruption.isInterrupted else { throw error }
+                let seconds = Int((settings.openTimeout / .seconds(1)).rounded())
+                if !hasTold { say("\(log): \(error); trying again for \(seconds) s") }
+                hasTold = true
+                usleep(200_000)
+            }
         }
     }
 

@@ -14,7 +14,7 @@ final class JetStreamLog: HomeLog {
     private let say: @Sendable (String) -> Void
     /// Nil before the log was taken over.
     private let writer = Mutex<StreamWriter?>(nil)
-    private let interruption = StreamWriter.Interruption()
+    private let interruption: StreamWriter.Interruption
     private let snapshotStream: SnapshotStream
 
     private static let fileHeader = "Belfry-File"
@@ -23,10 +23,11 @@ final class JetStreamLog: HomeLog {
 
     init(
         _ jetStream: JetStream, _ name: HomeName, log: String, identity: LogIdentity,
-        _ settings: JetStreamHome.Settings, say: @escaping @Sendable (String) -> Void
+        _ settings: JetStreamHome.Settings, _ interruption: StreamWriter.Interruption,
+        say: @escaping @Sendable (String) -> Void
     ) {
         (self.jetStream, self.name, self.log, self.identity) = (jetStream, name, log, identity)
-        (self.settings, self.say) = (settings, say)
+        (self.settings, self.interruption, self.say) = (settings, interruption, say)
         snapshotStream = SnapshotStream(jetStream, name.snapshots, of: log, identity, settings, interruption, say: say)
     }
 
@@ -114,8 +115,6 @@ final class JetStreamLog: HomeLog {
             NATSMessage(name.file, headers: [NATSHeader(Self.fileHeader, file)], body: Array(text.utf8))
         }
     }
-
-    func interrupt() { interruption.interrupt() }
 
     private static func text(of delay: WriterDelay?, _ log: String) -> String {
         "\(log): " + (delay.map { "\($0.text); no further events are taken until then" } ?? "stored again")

@@ -39,16 +39,6 @@ package enum NATSError: Error, Hashable, Sendable {
     case notAServer(ServerAddress, reason: String)
 }
 
-extension NATSError {
-    /// Whether a server may have got the message or request, so that its outcome is unknown.
-    package var mayHaveArrived: Bool {
-        switch self {
-        case .connectionLost, .timedOut, .failed: true
-        default: false
-        }
-    }
-}
-
 extension NATSError: CustomStringConvertible {
     package var description: String { "NATS: " + (hint.map { "\(problem); \($0)" } ?? problem) }
 

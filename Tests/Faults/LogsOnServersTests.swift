@@ -124,6 +124,36 @@ struct LogsOnServers {
         }
     }
 
+    @Test func `servers that lost everything get the logs again from the local files after a repair`() async throws {
+        try await SocketThread.run(name: "faults") {
+            let servers = try NATSServers()
+            let pipeline = try LivePipeline(log: Self.log(on: servers, replicas: 1))
+            let commands = Notes.commands(200)
+            try pipeline.send(Array(commands[..<100]), from: "before")
+            try pipeline.waitFor("outcome", count: 98)
+            #expect(try pipeline.stop() == [])
+            servers.end(0, with: SIGKILL)
+            try servers.wipe(0)
+            try servers.start(0)
+            try servers.waitUntilUp(0)
+            for log in LivePipeline.logs {
+                #expect(try pipeline.repair(log) == 1)
+                #expect(try pipeline.repair(log, "--yes") == 0)
+            }
+            try pipeline.startAgain()
+            try pipeline.send(Array(commands[100...]), from: "after")
+            try pipeline.waitFor("outcome", count: 200)
+            #expect(try pipeline.stop() == [])
+            let segments = try pipeline.segments()
+            try FileManager.default.removeItem(atPath: pipeline.data)
+            try pipeline.startAgain()
+            for log in LivePipeline.logs { #expect(try pipeline.repair(log) != 0, "the log is open") }
+            #expect(try pipeline.stop() == [])
+            #expect(try pipeline.segments() == segments && Set(pipeline.pushes()).count == 200)
+            for log in LivePipeline.logs { #expect(try pipeline.repair(log) == 0) }
+        }
+    }
+
     @Test(.full) func `a pipeline stops although no server answers`() async throws {
         try await SocketThread.run(name: "faults") {
             let servers = try NATSServers()
@@ -141,10 +171,19 @@ struct LogsOnServers {
 }
 
 extension LivePipeline {
+    fileprivate static let logs = ["changes", "matches", "notifications", "pushes", "outcomes"]
+
+    /// The exit status of `belfry log repair`.
+    fileprivate func repair(_ log: String, _ options: String...) throws -> Int32 {
+        let program = try SpawnedProgram(
+            "belfry", ["log", "repair", log, "-p", file] + options, output: folder.file("repair"))
+        return try program.waitUntilExit()
+    }
+
     /// The content of each segment of the stages' logs, by log and file.
     fileprivate func segments() throws -> [String: Data] {
         var segments: [String: Data] = [:]
-        for log in ["changes", "matches", "notifications", "pushes", "outcomes"] {
+        for log in LivePipeline.logs {
             let folder = "\(data)/logs/\(log)"
             for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".log") {
                 segments["\(log)/\(name)"] = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))

@@ -75,13 +75,13 @@ struct JetStreamHomeTests {
 
     @Test func `a stop does not wait for servers that are gone`() throws {
         let test = try TestHome()
-        let options = try test.options("a")
-        let writer = try EventLogWriter(options)
+        let home = try test.home("a")
+        let writer = try EventLogWriter(try test.options("a", home: home))
         try writer.append(1)
         try writer.flush()
         test.servers.end(0, with: SIGKILL)
         try writer.append(2)
-        writer.interruptingHome()
+        home.interrupt()
         #expect(throws: EventLogError.self) { try writer.close() }
         try test.servers.start(0)
         try test.servers.waitUntilUp(0)
@@ -246,13 +246,55 @@ struct JetStreamHomeTests {
             _ = try jetStream.connection.request(copy, atMost: .seconds(5))
         }
         #expect(
-            throws: EventLogError.home(
+            throws: EventLogError.unusableHome(
                 log: "changes",
                 reason:
                     "JetStream: stream belfry__notes__changes ends with message 3, although its servers acknowledged 4: "
                     + "messages from 4 on are lost")
         ) { try test.writer("a") }
         #expect(try test.events("a").count == 3)
+
+        var repair: HomeRepair? = try HomeRepair(
+            directory: test.folder.file("a") + "/changes", home: try test.home("a"))
+        #expect(repair?.finding == .lostEnd(last: 2))
+        try repair?.apply()
+        repair = nil
+        let again = try test.writer("a")
+        #expect(again.recovery == nil)
+        try again.append(4)
+        try again.close()
+        #expect(try test.writer("b").lastSequence == 4)
+        #expect(try test.events("a") == test.events("b"))
+    }
+
+    @Test func `a repair stores a log in a new stream if its stream is damaged or was deleted`() throws {
+        let test = try TestHome()
+        let writer = try test.writer("a")
+        for number in 1...3 { try writer.append(number) }
+        try writer.close()
+        let directory = test.folder.file("a") + "/changes"
+        let (jetStream, name) = (try test.jetStream(), try HomeName(pipeline: "notes", log: "changes"))
+        _ = try jetStream.connection.request(NATSMessage(name.batches, body: [1, 2, 3]), atMost: .seconds(5))
+        var repair: HomeRepair? = try HomeRepair(directory: directory, home: try test.home("a"))
+        guard case .damaged(let reason)? = repair?.finding else {
+            Issue.record("the finding is \(String(describing: repair?.finding))")
+            return
+        }
+        #expect(reason.hasSuffix(" of stream belfry__notes__changes was not written by Belfry"))
+        try repair?.apply()
+        repair = nil
+        #expect(throws: JetStreamError.self) { try jetStream.info(name.stream) }
+        try test.writer("a").close()
+        #expect(try HomeRepair(directory: directory, home: try test.home("a")).finding == .complete)
+
+        try jetStream.delete(name.stream)
+        repair = try HomeRepair(directory: directory, home: try test.home("a"))
+        #expect(repair?.finding == .missing)
+        #expect(throws: JetStreamError.self) { try jetStream.info(name.stream) }
+        try repair?.apply()
+        repair = nil
+        try test.writer("a").close()
+        #expect(try test.writer("b").lastSequence == 3)
     }
 
     @Test func `a message that Belfry did not write is refused`() throws {
@@ -262,7 +304,7 @@ struct JetStreamHomeTests {
         _ = try jetStream.connection.request(
             NATSMessage("belfry.notes.changes.batches", body: Array("hello".utf8)), atMost: .seconds(5))
         #expect(
-            throws: EventLogError.home(
+            throws: EventLogError.unusableHome(
                 log: "changes", reason: "message 2 of stream belfry__notes__changes was not written by Belfry")
         ) { try test.writer("b") }
     }
@@ -309,8 +351,24 @@ struct JetStreamHomeTests {
         }
         #expect("\(try #require(without))".contains("enable JetStream in the servers' configuration"))
         test.servers.end(0, with: SIGKILL)
-        let gone = #expect(throws: EventLogError.self) { try test.writer("a") }
+        let delays = Delays()
+        let home = try test.home("a", openTimeout: .seconds(1), say: { delays.add($0) })
+        let gone = #expect(throws: EventLogError.self) { try EventLogWriter(test.options("a", home: home)) }
         #expect("\(try #require(gone))".contains("127.0.0.1"))
+        #expect(delays.all.count == 1 && delays.all[0].hasSuffix("; trying again for 1 s"), "\(delays.all)")
+    }
+
+    @Test func `a log is opened when its server starts a moment later`() throws {
+        let test = try TestHome()
+        test.servers.end(0, with: SIGKILL)
+        Thread.detachNewThread {
+            usleep(500_000)
+            do { try test.servers.start(0) } catch { Issue.record(error) }
+        }
+        let writer = try test.writer("a")
+        try writer.append(1)
+        try writer.close()
+        #expect(writer.lastSequence == 1)
     }
 
     @Test func `different names of pipelines and logs never share a stream or a subject`() throws {

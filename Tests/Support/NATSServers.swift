@@ -76,6 +76,11 @@ package final class NATSServers: Sendable {
     }
 
     /// Ends a server with a signal, and waits until it has ended. Does nothing if it has ended already.
+    /// Removes everything that a server has stored. The server must not run.
+    package func wipe(_ index: Int) throws {
+        try FileManager.default.removeItem(atPath: folder.file("data\(index + 1)"))
+    }
+
     package func end(_ index: Int, with signal: CInt) {
         guard let process = servers.withLock({ servers in servers[index].process.take() }) else { return }
         kill(process.processIdentifier, signal)

@@ -38,8 +38,8 @@ struct HomeCheck: DoctorCheck {
             .error, "home.lost",
             "\(stream.log): its stream \(found), but had acknowledged message \(position): its stage refuses to start",
             fix:
-                "if the local log is complete (`belfry log verify`), delete the stream and \(directory)/home.json, and "
-                + "start again: the log is copied to a new stream", ["log": .text(stream.log)])
+                "on the machine that wrote the log last, `belfry log repair \(stream.log) -p FILE` shows what the local files "
+                + "have, and with --yes lets the next start store it again", ["log": .text(stream.log)])
     }
 
     /// The problems; empty if all is well.

@@ -2,6 +2,8 @@ import ArgumentParser
 import EventLog
 import Inspect
 import JSON
+import JetStreamHome
+import PipelineKit
 import PipelineRuntime
 import Time
 
@@ -18,6 +20,11 @@ struct LogRepairCommand: ParsableCommand {
             The repaired log ends before the damage. Later events are lost too, since sequences have no gaps. The \
             output names the logs of the stages that have already processed lost events.
 
+            If the pipeline file keeps the logs on NATS servers, the command also compares the log with its stream. A \
+            stream that lost events gets them again from the local files: --yes prepares that, and the next start of \
+            the stage does it. A damaged stream is removed before, and the whole log is stored again. Local files that \
+            are damaged are not cut off, because they can be filled again from the stream.
+
               belfry log repair changes -p Pipelines/quickstart.yaml
               belfry log repair out/changes --yes
             """)
@@ -28,7 +35,7 @@ struct LogRepairCommand: ParsableCommand {
     @Option(name: .shortAndLong, help: "The place of LOG: a pipeline file or a folder.", completion: .file())
     var pipeline: String?
 
-    @Flag(help: "Repair the log.")
+    @Flag(help: "Repair the log, or let the next start of its stage repair the log's stream.")
     var yes = false
 
     @Option(help: "The time in the name of the folder `damaged-...` (RFC 3339; default: now).")
@@ -38,12 +45,44 @@ struct LogRepairCommand: ParsableCommand {
 
     func run() throws {
         let directory = try LogPlace.folder(ofLog: log, pipeline: pipeline)
+        let home = try pipeline.flatMap(LogRepairCommand.home)
+        let (plan, copy) = try repairFiles(directory, onlyPlan: !yes || home != nil)
+        if let home, plan.isSound { return try repair(home, plan, directory) }
+        var lines = RepairText.lines(plan, copy)
+        if home != nil { lines.append("\(plan.name): move \(directory) away, and the stage fills it from its stream") }
+        try output.print(lines, json: [RepairText.json(plan, copy)])
+        if !plan.isSound, copy == nil { throw ToolFailure(.no) }
+    }
+
+    /// Repairs the local files.
+    ///
+    /// - Returns: What was to repair, and the folder with the old files; nil if nothing was changed.
+    private func repairFiles(_ directory: String, onlyPlan: Bool) throws -> (RepairPlan, copy: String?) {
         var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
         let repair = try LogRepairCommand.repair(of: directory) { progress.add($0) }
         progress.end()
-        let copy = yes ? try repair.apply(at: now ?? .wall()) : nil
-        try output.print(RepairText.lines(repair.plan, copy), json: [RepairText.json(repair.plan, copy)])
-        if !repair.plan.isSound, copy == nil { throw ToolFailure(.no) }
+        return (repair.plan, onlyPlan ? nil : try repair.apply(at: now ?? .wall()))
+    }
+
+    /// Compares a sound log with its home, and repairs the home.
+    private func repair(_ home: any LogHome, _ plan: RepairPlan, _ directory: String) throws {
+        var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
+        let repair = try HomeRepair(directory: directory, home: home) { progress.add($0) }
+        progress.end()
+        if yes { try repair.apply() }
+        try output.print(
+            HomeRepairText.lines(plan, repair.finding, isDone: yes),
+            json: [RepairText.json(plan, nil, home: HomeRepairText.json(repair.finding, isDone: yes))])
+        if repair.finding != .complete, !yes { throw ToolFailure(.no) }
+    }
+
+    /// The home of a pipeline's logs; nil for a folder, and for a pipeline with local files alone.
+    private static func home(_ pipeline: String) throws -> (any LogHome)? {
+        guard LogPlace.isFile(pipeline) else { return nil }
+        let file = try PipelineFile.load(path: pipeline, registry: .builtIns)
+        return try file.log.home.map { settings in
+            try JetStreamHome(settings, pipeline: file.name) { StandardError.write($0) }
+        }
     }
 
     /// - Throws: ``ToolFailure`` for damage that a repair cannot remove; other errors of ``LogRepair``.
@@ -118,7 +157,8 @@ enum RepairText {
         return "\(plan.name) now ends with sequence \(plan.keptThrough); the old files are in \(copy)"
     }
 
-    static func json(_ plan: RepairPlan, _ copy: String?) -> String {
+    /// - Parameter home: What is known of the log's home, as JSON; nil for a log without a home.
+    static func json(_ plan: RepairPlan, _ copy: String?, home: String? = nil) -> String {
         ByteBuffer.object {
             $0.append("name", plan.name)
             $0.append("sound", plan.isSound)
@@ -136,6 +176,60 @@ enum RepairText {
             $0.append("files", plan.cuts.map(\.file) + plan.derivedFiles)
             $0.append("consumersBeyond", plan.consumersBeyond.map(\.name))
             $0.append("copy", copy)
+            $0.append("home", raw: home)
+        }.text
+    }
+}
+
+/// Describes what is wrong with the stream of a log, as lines for people or as JSON.
+enum HomeRepairText {
+    static func lines(_ plan: RepairPlan, _ finding: HomeRepair.Finding, isDone: Bool) -> [String] {
+        let (name, end) = (plan.name, plan.keptThrough)
+        let problem =
+            switch finding {
+            case .complete: "\(name): sound, and its stream has all that it had acknowledged; nothing to repair"
+            case .missing: "\(name): its stream is missing"
+            case .lostEnd(let last):
+                "\(name): its stream ends with sequence \(last), although its servers had acknowledged more; the local "
+                    + "files go on through \(end)"
+            case .damaged(let reason): "\(name): its stream is damaged: \(reason)"
+            }
+        guard finding != .complete else { return [problem] }
+        return [problem, isDone ? done(finding) : offer(finding, name)]
+    }
+
+    private static func offer(_ finding: HomeRepair.Finding, _ name: String) -> String {
+        let start = "nothing was changed; with --yes, the next start of the stage "
+        let work =
+            switch finding {
+            case .lostEnd: "stores the lost events again"
+            case .damaged: "stores the whole log in a new stream, after this command has removed the damaged one"
+            case .complete, .missing: "stores the whole log in a new stream"
+            }
+        return start + work + ": do this only on the machine that wrote \(name) last"
+    }
+
+    private static func done(_ finding: HomeRepair.Finding) -> String {
+        switch finding {
+        case .lostEnd: "start the stage: it stores the lost events again"
+        case .damaged: "the damaged stream was removed; start the stage: it stores the whole log in a new one"
+        case .complete, .missing: "start the stage: it stores the whole log in a new stream"
+        }
+    }
+
+    static func json(_ finding: HomeRepair.Finding, isDone: Bool) -> String {
+        ByteBuffer.object {
+            switch finding {
+            case .complete: $0.append("finding", "complete")
+            case .missing: $0.append("finding", "missing")
+            case .lostEnd(let last):
+                $0.append("finding", "lostEnd")
+                $0.append("last", last)
+            case .damaged(let reason):
+                $0.append("finding", "damaged")
+                $0.append("reason", reason)
+            }
+            $0.append("repaired", finding != .complete && isDone)
         }.text
     }
 }

@@ -9,9 +9,10 @@ extension EventLogWriter {
     ) throws(EventLogError) -> (any HomeLog)? {
         guard let home = options.home else { return nil }
         let local = try LogManifest.read(in: directory)
-        let log = try home.open(options.name, identity: local?.identity ?? options.identity ?? .random())
+        let log = try home.open(
+            options.nameInHome ?? options.name, identity: local?.identity ?? options.identity ?? .random())
         guard let local, local.identity != log.identity else { return log }
-        throw .home(
+        throw .unusableHome(
             log: options.name,
             reason: "it holds log \(log.identity), but \(directory.path) is log \(local.identity): this is the folder "
                 + "or the home of another pipeline")
@@ -61,7 +62,7 @@ extension EventLogWriter {
         let local = Set(try store.list().map(\.name))
         for snapshot in try home.snapshots() where !local.contains(snapshot.name) {
             guard SnapshotFormat.isName(snapshot.name) else {
-                throw .home(
+                throw .unusableHome(
                     log: name, reason: "it keeps a snapshot with the unknown name '\(snapshot.name.prefix(80))'")
             }
             try store.fill(snapshot) { take throws(EventLogError) in try home.read(snapshot, take) }
@@ -101,7 +102,7 @@ extension EventLogWriter {
     }
 
     private var withoutNote: EventLogError {
-        .home(
+        .unusableHome(
             log: name,
             reason: "\(directory) has events that the home lacks, and its home.json is missing or damaged, so nobody "
                 + "knows whether the home had stored them: move this folder away, and it is filled again from the home")
@@ -158,10 +159,6 @@ extension EventLogWriter {
     /// More than the header and the cursor of a batch usually have. A batch with a larger head may have to wait for the
     /// home within ``append(_:count:cursor:now:)``.
     private static let headBytesMax = 16 << 10
-
-    /// Ends every wait for the log's home: appended events that the home has not stored yet never become durable, and
-    /// ``check()`` throws. Any thread may call it. Does nothing without a home.
-    package var interruptingHome: @Sendable () -> Void { { [home] in home?.interrupt() } }
 
     /// Cuts off the log at a place between two batches.
     fileprivate func cut(at place: LocalBatches.Place, because reason: String) throws(EventLogError) {
@@ -305,7 +302,7 @@ private struct HomeReader {
         return try local?.next()?.place
     }
 
-    private func fail(_ reason: String) -> EventLogError { .home(log: writer.name, reason: reason) }
+    private func fail(_ reason: String) -> EventLogError { .unusableHome(log: writer.name, reason: reason) }
 }
 
 /// The batches of a log's local files, one after the other, without the openings.
@@ -332,7 +329,7 @@ struct LocalBatches {
         segments.removeFirst()
         let size = try OpenFile(log.segmentPath(note.segment), O_RDONLY).size()
         guard note.offset <= size else {
-            throw .home(
+            throw .unusableHome(
                 log: LogDirectory.split(log.path).name,
                 reason: "it has stored events through \(note.sequence), but \(log.segmentPath(note.segment)) ends with "
                     + "byte \(size) of \(note.offset): move the folder \(log.path) away, and it is filled again from "

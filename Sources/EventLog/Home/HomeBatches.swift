@@ -14,11 +14,11 @@ import Time
     let start: OpenedSegment.State
     let batches: [Batch]
 
-    /// - Throws: ``EventLogError/home(log:reason:)`` if the bytes are not an opening and whole batches of this log
-    ///   without gaps.
+    /// - Throws: ``EventLogError/unusableHome(log:reason:)`` if the bytes are not an opening and whole batches of this
+    ///   log without gaps.
     init(_ bytes: [UInt8], position: UInt64, of log: String, _ identity: LogIdentity) throws(EventLogError) {
         func fail(_ reason: String) -> EventLogError {
-            .home(log: log, reason: "message \(position) is damaged: \(reason)")
+            .unusableHome(log: log, reason: "message \(position) is damaged: \(reason)")
         }
         var batches: [Batch] = []
         var start: OpenedSegment.State?

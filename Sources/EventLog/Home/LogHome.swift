@@ -10,22 +10,34 @@ package protocol LogHome: Sendable {
     /// - Parameters:
     ///   - log: The log's name.
     ///   - identity: The identity of the local files, or for the first start the identity that a new log gets.
-    /// - Throws: ``EventLogError/home(log:reason:)``.
+    /// - Throws: ``EventLogError/home(log:reason:)``, ``EventLogError/unusableHome(log:reason:)``.
     func open(_ log: String, identity: LogIdentity) throws(EventLogError) -> any HomeLog
+
+    /// Opens a log in the home, and makes nothing.
+    ///
+    /// - Returns: Nil if the home does not have the log.
+    /// - Throws: As ``open(_:identity:)``.
+    func find(_ log: String, identity: LogIdentity) throws(EventLogError) -> (any HomeLog)?
+
+    /// Removes a log from the home. Its snapshots stay.
+    func remove(_ log: String) throws(EventLogError)
+
+    /// Ends every call to this home and its logs that waits, and all later ones. Any thread may call it.
+    func interrupt()
 }
 
 /// A log in its home: messages in one order, each with a position from 1.
 ///
 /// Only the host that owns the log can append messages. Any thread may call the methods, one at a time. They wait for
-/// the home, except for ``interrupt()``.
+/// the home, unless ``LogHome/interrupt()`` ends the wait.
 package protocol HomeLog: Sendable {
     var identity: LogIdentity { get }
 
     /// Passes on the messages after a position, in order, up to the end of the log at the time of the call.
     ///
     /// - Returns: The position of the last message of the log.
-    /// - Throws: ``EventLogError/home(log:reason:)``, for example if the home lacks a message after `position`, or does
-    ///   not reach it; errors of `take`.
+    /// - Throws: ``EventLogError/home(log:reason:)`` or ``EventLogError/unusableHome(log:reason:)``, for example if the
+    ///   home lacks a message after `position`, or does not reach it; errors of `take`.
     func read(
         after position: UInt64, _ take: (HomeMessage) throws(EventLogError) -> Void
     ) throws(EventLogError) -> UInt64
@@ -64,9 +76,6 @@ package protocol HomeLog: Sendable {
     func keep(
         _ snapshot: HomeSnapshot, _ read: @Sendable (_ offset: UInt64, _ count: Int) throws(EventLogError) -> [UInt8]
     ) throws(EventLogError)
-
-    /// Ends every call that waits for the home to store something, and all later ones.
-    func interrupt()
 }
 
 /// The file of a snapshot, as a log's home keeps it.

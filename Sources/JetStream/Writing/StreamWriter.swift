@@ -25,7 +25,7 @@ package final class StreamWriter {
         /// The writer notices this within ``StreamWriter/Settings/answerTimeout``.
         package func interrupt() { isSet.store(true, ordering: .releasing) }
 
-        var isInterrupted: Bool { isSet.load(ordering: .acquiring) }
+        package var isInterrupted: Bool { isSet.load(ordering: .acquiring) }
     }
 
     package let interruption: Interruption

@@ -147,6 +147,9 @@ extension NATSError {
             .tlsFailed(servers: settings.servers, reason: "the server does not offer TLS")
         case NATS_SECURE_CONNECTION_REQUIRED:
             .tlsFailed(servers: settings.servers, reason: "the server requires TLS")
+        // The server did not send the text to sign.
+        case NATS_INVALID_ARG where settings.credentials.isNKey:
+            .invalidCredentials(reason: "the server has no users with an nkey")
         default: .unreachable(servers: settings.servers, reason: text)
         }
     }

@@ -9,6 +9,10 @@ package enum NATSCredentials: Hashable, Sendable {
     /// The path of a `.creds` file with a user's JWT and seed. libnats reads the file each time it connects.
     case file(String)
     case nkey(NKeySeed)
+
+    var isNKey: Bool {
+        if case .nkey = self { true } else { false }
+    }
 }
 
 extension NATSCredentials: CustomStringConvertible, CustomReflectable {

@@ -59,8 +59,8 @@ extension ToolFailure {
         case .alreadyOpen, .home: .unavailable
         case .damaged, .endLost, .withoutManifest, .wrongSettings, .gone: .badData
         case .notALog: .noInput
-        // Status 78: `belfry up` must not start the stage again, or two hosts would replace each other for ever.
-        case .invalidName, .unsupportedFormat, .replaced: .configuration
+        // Status 78: `belfry up` must not start the stage again. Else two hosts would replace each other for ever.
+        case .invalidName, .unsupportedFormat, .replaced, .unusableHome: .configuration
         case .full, .failed, .syncFailed, .tooLarge: .inputOutput
         }
     }

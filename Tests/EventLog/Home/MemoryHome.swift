@@ -34,6 +34,18 @@ final class MemoryHome: LogHome {
         return MemoryLog(self, known)
     }
 
+    func find(_ log: String, identity: LogIdentity) throws(EventLogError) -> (any HomeLog)? {
+        state.withLock { $0.identity }.map { MemoryLog(self, $0) }
+    }
+
+    func remove(_ log: String) throws(EventLogError) {
+        state.withLock { state in
+            (state.identity, state.messages, state.first, state.owner) = (nil, [], 1, 0)
+        }
+    }
+
+    func interrupt() {}
+
     /// The batches of all messages.
     func batches() throws -> [ModelBatch] {
         let (messages, identity) = state.withLock { ($0.messages, $0.identity) }
@@ -141,6 +153,4 @@ private final class MemoryLog: HomeLog {
         let file = try read(0, Int(snapshot.bytes))
         home.state.withLock { $0.snapshots = ($0.snapshots + [(snapshot, file)]).suffix(HomeSnapshot.count) }
     }
-
-    func interrupt() {}
 }

@@ -124,7 +124,7 @@ struct HostLoop {
     private func endWaitsForHome(of outlet: StageOutlet) {
         guard plan.home != nil else { return }
         let interrupting = outlet.interruptingHome
-        DispatchQueue.global().schedule(after: HostLoop.grace) { for interrupt in interrupting { interrupt() } }
+        DispatchQueue.global().schedule(after: HostLoop.grace) { interrupting() }
     }
 
     /// - Returns: Whether there is more to do at once.

@@ -7,6 +7,8 @@ import Time
 final class StageOutlet {
     let log: EventLogWriter
     let server: LinkServer
+    /// Nil for local files alone.
+    private let home: (any LogHome)?
     let deadLetters: DeadLetters
     private let stage: String
     private let sync: SyncPolicy
@@ -34,7 +36,7 @@ final class StageOutlet {
     /// Opens the log before it binds the socket. Binding an `ipc` endpoint would take the endpoint from another process
     /// that serves this log. The log's lock shows whether there is such a process.
     init(_ plan: HostPlan, _ sockets: some HostConnections) throws {
-        let home = try plan.openHome()
+        home = try plan.openHome()
         log = try EventLogWriter(plan.logOptions(in: home))
         stage = plan.stage
         sync = home == nil ? plan.sync : .always
@@ -171,8 +173,8 @@ final class StageOutlet {
         }
     }
 
-    /// Functions that end every wait for the home of the logs. They can be called on any thread.
-    var interruptingHome: [@Sendable () -> Void] { [log.interruptingHome] + deadLetters.interruptingHome }
+    /// A function that ends every wait for the home of the logs. It can be called on any thread.
+    var interruptingHome: @Sendable () -> Void { { [home] in home?.interrupt() } }
 
     /// Sets the callback for events that have become durable, in the log and in the dead letters.
     func onDurable(_ body: @escaping @Sendable () -> Void) {
@@ -230,8 +232,6 @@ final class DeadLetters {
     var segmentsOnDisk: SegmentsOnDisk? { writer?.segmentsOnDisk }
 
     var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
-
-    var interruptingHome: [@Sendable () -> Void] { writer.map { [$0.interruptingHome] } ?? [] }
 
     /// Whether dead letters wait for the home of the logs.
     var isWaitingForHome: Bool {

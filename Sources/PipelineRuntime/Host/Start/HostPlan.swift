@@ -72,7 +72,7 @@ package struct HostPlan: Sendable {
 
     var hasDeadLetters: Bool { access(logsDirectory + "/" + deadLettersName + "/log.json", F_OK) == 0 }
 
-    /// The home of the stage's logs; nil if they are only in local files.
+    /// Opens the home of the stage's logs; nil if they are only in local files.
     func openHome() throws -> (any LogHome)? {
         guard let home else { return nil }
         guard let open = surroundings.openHome else {
