@@ -151,6 +151,8 @@ public struct TransportContext: Sendable {
     public var inputLog: String?
     /// When the pipeline's logs are forced to the disk. The transport should make accepted pushes just as durable.
     public var sync: SyncPolicy
+    /// Opens the home of the pipeline's logs, for a log of the transport's own. Returns nil for local files alone.
+    package var openHome: @Sendable () throws -> (any LogHome)? = { nil }
     /// The mode of files and folders that a transport makes.
     package var mode = DataMode.owner
     /// Resources that the transport shares with the other transports of its stage.

@@ -1,3 +1,5 @@
+import Dispatch
+import EventLog
 import Foundation
 import HTTPServer
 import PipelineKit
@@ -27,6 +29,8 @@ package final class CourierTransport: Transport {
     let storeQueue: CourierStoreQueue
     private let now: @Sendable () -> Instant
     private let server = Mutex<WebServer?>(nil)
+    /// The home of the log of marks; nil for local files alone.
+    private let home = Mutex<(any LogHome)?>(nil)
     private let certificates: CertificateWatch
     /// The certificate for new connections, and the settings from which it was read.
     private let current: Mutex<(certificate: ServerCertificate?, settings: CourierSettings)>
@@ -49,7 +53,11 @@ package final class CourierTransport: Transport {
             throw TransportError("the courier has no folder for its SQLite file: set `store`")
         }
         let tls = try certificate(of: settings)
-        do { try await storeQueue.open(plan(store)) } catch {
+        do {
+            let opened = try context.openHome()
+            home.withLock { $0 = opened }
+            try await storeQueue.open(plan(store, opened))
+        } catch {
             throw TransportError("\(store): \(error); free space on its disk, or set another `store`")
         }
         do { try await listen(tls) } catch {
@@ -107,10 +115,10 @@ package final class CourierTransport: Transport {
         current.withLock { $0.certificate = certificate }
     }
 
-    private func plan(_ store: String) -> CourierStorePlan {
+    private func plan(_ store: String, _ home: (any LogHome)?) -> CourierStorePlan {
         CourierStorePlan(
             transport: context.name, store: store, outcomes: context.folder, pushes: context.inputLog,
-            sync: context.sync, mode: context.mode, keep: settings.keep, keepPerUser: settings.keepPerUser
+            sync: context.sync, home: home, mode: context.mode, keep: settings.keep, keepPerUser: settings.keepPerUser
         ) { line in
             FileHandle.standardError.write(Data("courier: \(line)\n".utf8))
         }
@@ -119,6 +127,8 @@ package final class CourierTransport: Transport {
     package func close() async {
         guard let server = server.withLock({ $0.take() }) else { return }
         async let stopped: Void = server.stop(within: CourierLimits.closeWait)
+        let home = home.withLock { $0 }
+        DispatchQueue.global().schedule(after: CourierLimits.closeWait) { home?.interrupt() }
         await storeQueue.close()
         do { try await stopped } catch { context.tell("\(context.name): \(error)") }
     }

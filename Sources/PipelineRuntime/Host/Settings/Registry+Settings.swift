@@ -77,7 +77,10 @@ extension Registry {
             console: console)
         context.sharedResources = shared
         context.mode = plan?.mode ?? .owner
-        if let plan { context.tell = { StandardError.write("\(plan.stage): \($0)") } }
+        if let plan {
+            context.tell = { StandardError.write("\(plan.stage): \($0)") }
+            context.openHome = { try plan.openHome() }
+        }
         return try type.make(binding.settings, context)
     }
 }

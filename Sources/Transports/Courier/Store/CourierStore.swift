@@ -14,10 +14,19 @@ struct CourierStorePlan: Sendable {
     /// The folder of the log that pushes come from; nil if it is unknown.
     var pushes: String?
     var sync: SyncPolicy
+    /// Where the log of marks is kept besides the local files; nil for local files alone.
+    var home: (any LogHome)?
     var mode: DataMode
     var keep: Duration
     var keepPerUser: Int
     var warn: @Sendable (String) -> Void
+
+    /// The name that the log of marks has in its home. It begins with the name of the stage's own log, because two
+    /// stages may have couriers with the same name.
+    var marksInHome: String {
+        let log = outcomes.map { ($0 as NSString).lastPathComponent }
+        return [log, transport, "marks"].compactMap(\.self).joined(separator: ".")
+    }
 }
 
 /// The courier's state: the store, the log of marks, and the waiting polls. Only one thread may use it at a time.
@@ -40,9 +49,7 @@ final class CourierStore {
 
     init(_ plan: CourierStorePlan, now: Instant) throws {
         self.plan = plan
-        let store = plan.store as NSString
-        let (folder, name) = (store.deletingLastPathComponent, store.lastPathComponent + ".marks")
-        marks = try MarksLog(folder: folder, name: name, sync: plan.sync, mode: plan.mode)
+        marks = try MarksLog(plan)
         let opened = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode)
         self.store = opened.store
         if let aside = opened.setAside { warn(setAside: aside) }

@@ -1,5 +1,6 @@
 import EventLog
 import Events
+import Foundation
 import JSON
 import Time
 
@@ -16,11 +17,15 @@ struct MarksLog {
     private static let segmentBytesMax = 4 << 20
 
     private let writer: EventLogWriter
+    private let hasHome: Bool
 
-    init(folder: String, name: String, sync: SyncPolicy, mode: DataMode) throws(EventLogError) {
-        writer = try EventLogWriter(
-            EventLogOptions(
-                directory: folder, name: name, segmentBytesMax: Self.segmentBytesMax, sync: sync, mode: mode))
+    init(_ plan: CourierStorePlan) throws(EventLogError) {
+        let store = plan.store as NSString
+        let (folder, name) = (store.deletingLastPathComponent, store.lastPathComponent + ".marks")
+        var options = EventLogOptions(
+            directory: folder, name: name, segmentBytesMax: Self.segmentBytesMax, sync: plan.sync, mode: plan.mode)
+        (options.home, options.nameInHome, hasHome) = (plan.home, plan.marksInHome, plan.home != nil)
+        writer = try EventLogWriter(options)
     }
 
     /// The last mark's number.
@@ -28,13 +33,14 @@ struct MarksLog {
 
     /// Appends marks in one step: after a crash the log has all of them or none.
     ///
-    /// - Parameter isDurable: Whether to wait until the marks survive a power failure.
+    /// - Parameter isDurable: Whether to wait until the marks survive a power failure. If the log has a home, the call
+    ///   always waits for it: after a crash, marks that the home does not have would be cut off.
     func append(_ marks: [Mark], now: Instant, isDurable: Bool = false) throws(EventLogError) {
         guard !marks.isEmpty else { return }
         var lines = ByteBuffer(capacity: marks.count * 80)
         for mark in marks { mark.write(to: &lines) }
         _ = try writer.append(lines.bytes, count: marks.count, now: max(now, writer.lastNow))
-        if isDurable { try writer.flush() }
+        if isDurable || hasHome { try writer.flush() }
     }
 
     /// Calls `body` with each mark after the given number, in order.
