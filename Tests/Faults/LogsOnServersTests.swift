@@ -21,7 +21,9 @@ struct LogsOnServers {
             let servers = try NATSServers(Tier.value(1, full: 3))
             let pipeline = try LivePipeline(log: Self.log(on: servers, replicas: Tier.value(1, full: 3)))
             let disturbed = DisturbedRun(pipeline, seed: seed)
-            let all = LivePipeline.stages + servers.addresses.indices.map { "server \($0)" } + ["host", "host"]
+            let all =
+                LivePipeline.stages + servers.addresses.indices.map { "server \($0)" } + ["host", "host"]
+                + (servers.addresses.count > 1 ? ["two servers"] : [])
             var (next, victims) = ([String](), [String]())
             let result = try disturbed.run(disturbing: disturbed.evenRandomPositions(rounds)) {
                 if next.isEmpty { next = disturbed.shuffle(all) }
@@ -29,6 +31,9 @@ struct LogsOnServers {
                 victims.append(victim)
                 switch victim {
                 case "host": try pipeline.loseHost()
+                case "two servers":
+                    for index in 0..<2 { servers.end(index, with: SIGKILL) }
+                    for index in 0..<2 { try servers.start(index) }
                 case _ where victim.hasPrefix("server "):
                     let index = try #require(Int(victim.dropFirst("server ".count)))
                     servers.end(index, with: SIGKILL)
@@ -124,6 +129,33 @@ struct LogsOnServers {
         }
     }
 
+    @Test func `an export carries a pipeline of local files onto servers and back, byte for byte`() async throws {
+        try await SocketThread.run(name: "faults") {
+            let servers = try NATSServers()
+            let (commands, files) = (Notes.commands(300), "{segmentBytes: 64KiB}")
+            let first = try LivePipeline(log: files)
+            let (second, before) = try first.continued(log: Self.log(on: servers, replicas: 1)) {
+                try $0.send(Array(commands[..<100]), from: "first")
+                try $0.waitFor("outcome", count: 98)
+            }
+            let (third, during) = try second.continued(log: files) {
+                try $0.send(Array(commands[100..<200]), from: "second")
+                try $0.waitFor("outcome", count: 198)
+            }
+            try third.send(Array(commands[200...]), from: "third")
+            try third.waitFor("outcome", count: 300)
+            #expect(try third.stop() == [] && third.problemsOfLogs() == [])
+            let after = try third.segments()
+            for (earlier, later) in [(before, during), (during, after)] {
+                for (name, bytes) in earlier {
+                    #expect(later[name].map { bytes == $0.prefix(bytes.count) } ?? bytes.isEmpty, "\(name)")
+                }
+            }
+            let pushes = try [first, second, third].flatMap { try $0.pushes() }
+            #expect(pushes.count == 300 && Set(pushes).count == 300)
+        }
+    }
+
     @Test func `servers that lost everything get the logs again from the local files after a repair`() async throws {
         try await SocketThread.run(name: "faults") {
             let servers = try NATSServers()
@@ -178,6 +210,25 @@ extension LivePipeline {
         let program = try SpawnedProgram(
             "belfry", ["log", "repair", log, "-p", file] + options, output: folder.file("repair"))
         return try program.waitUntilExit()
+    }
+
+    /// Stops the pipeline after `work`, exports its logs, and starts another pipeline with the imported logs.
+    ///
+    /// - Parameter log: The other pipeline's settings of the logs.
+    /// - Returns: The other pipeline, and the segments of this one.
+    fileprivate func continued(
+        log: String, after work: (LivePipeline) throws -> Void
+    ) throws -> (LivePipeline, [String: Data]) {
+        try work(self)
+        #expect(try stop() == [])
+        let (export, next) = (folder.file("export.ndjson"), try Folder())
+        for (words, output) in [
+            (["log", "export", file, "--with-tokens"], export),
+            (["log", "import", export, "--to", next.file("data/logs")], "/dev/null"),
+        ] {
+            #expect(try SpawnedProgram("belfry", words, output: output).waitUntilExit() == 0)
+        }
+        return (try LivePipeline(folder: next, log: log), try segments())
     }
 
     /// The content of each segment of the stages' logs, by log and file.
