@@ -19,6 +19,9 @@ import Time
     /// What was cut off when the log was opened: a torn batch, or batches that the log's home does not have. Nil if
     /// nothing was.
     package internal(set) var recovery: Recovery?
+    /// Whether another host has written to the log since this folder was last used, or this host with another folder.
+    /// Always false without a home.
+    package internal(set) var continuesAnotherHost = false
 
     let options: EventLogOptions
     private let write: FileCalls.Write

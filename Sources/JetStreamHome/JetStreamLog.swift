@@ -7,6 +7,7 @@ import Time
 /// A log in its stream.
 final class JetStreamLog: HomeLog {
     let identity: LogIdentity
+    var host: String { settings.host }
     private let log: String
     private let name: HomeName
     private let jetStream: JetStream
@@ -62,12 +63,12 @@ final class JetStreamLog: HomeLog {
     }
 
     private func content(of message: StoredMessage) throws -> HomeMessage {
-        guard message.header(WriterName.header).flatMap({ WriterName($0) }) != nil else {
+        guard let writer = message.header(WriterName.header).flatMap({ WriterName($0) }) else {
             throw HomeProblem("message \(message.sequence) of stream \(name.stream) was not written by Belfry")
         }
         switch message.subject {
         case name.batches: return HomeMessage(message.sequence, .batches(message.body))
-        case name.owner: return HomeMessage(message.sequence, .owner)
+        case name.owner: return HomeMessage(message.sequence, .owner(host: writer.host))
         case name.file:
             let text = String(decoding: message.body, as: UTF8.self)
             return HomeMessage(message.sequence, .file(name: message.header(Self.fileHeader) ?? "", text: text))

@@ -214,6 +214,19 @@ import Time
         #expect(third.marked(answers(1, 2)) == [1])
     }
 
+    @Test(arguments: [true, false])
+    func `after another host, every earlier unfinished push may have been sent`(hasRecord: Bool) throws {
+        if hasRecord {
+            var former = start(after: 10)
+            try former.noteAtRest(after: 10)
+        }
+        var elsewhere = start(after: 10, through: 3, continuesAnotherHost: true)
+        #expect(elsewhere.marked(answers(2, 3, 4)) == [2, 3])
+        try elsewhere.noteAtRest(after: 12)
+        var again = start(after: 12, through: 5)
+        #expect(again.marked(answers(3, 4)) == [3])
+    }
+
     // MARK: Helpers
 
     private static let log = LogIdentity(high: 1, low: 2)
@@ -226,11 +239,12 @@ import Time
     ///   - recorded: The answers in the log since pushes were last sent.
     private func start(
         after: UInt64, boot: UInt64 = 1, sessions: [String: UInt64]? = nil, through last: UInt64 = 9,
-        recorded: [TransportAnswer] = []
+        continuesAnotherHost: Bool = false, recorded: [TransportAnswer] = []
     ) -> InFlightJournal {
         let files = InFlightJournalFiles(logDirectory: folder.path, of: Self.log, calls: FileCalls())
         return InFlightJournal(
-            files, boot: boot, sessions: sessions ?? ["apns": .random(in: 100 ... .max)], after: after, through: last
+            files, boot: boot, sessions: sessions ?? ["apns": .random(in: 100 ... .max)], after: after, through: last,
+            continuesAnotherHost: continuesAnotherHost
         ) { _ in recorded }
     }
 

@@ -27,12 +27,13 @@ extension EventLogWriter {
     func takeOver(_ home: any HomeLog) throws(EventLogError) -> GroupCommit {
         let log = LogDirectory(path: directory, calls: calls)
         let note = try HomeNote.read(in: directory)
-        var reader = HomeReader(self, note, try LocalBatches(log, identity, from: note))
+        var reader = HomeReader(self, note, try LocalBatches(log, identity, from: note), host: home.host)
         var end = note?.position ?? 0
         repeat {
             end = try home.read(after: end) { message throws(EventLogError) in try reader.take(message) }
             if note == nil, reader.lastBatches > 0, try reader.hasRest() { throw withoutNote }
         } while try home.takeOver(after: end) == nil
+        continuesAnotherHost = reader.hasOtherOwner
         let rest = try reader.rest()
         let hasUncopied = rest != nil && (note.map { !$0.isComplete } ?? (reader.lastBatches == 0))
         if let rest, !hasUncopied { try cut(at: rest, because: "the home of the log had not stored these events") }
@@ -222,16 +223,20 @@ private struct HomeReader {
     private var hasCompared = false
     /// Whether the log had its home for all local batches.
     private let isComplete: Bool
+    private let hasNote: Bool
+    private let host: String
+    /// See ``EventLogWriter/continuesAnotherHost``.
+    private(set) var hasOtherOwner = false
 
-    init(_ writer: EventLogWriter, _ note: HomeNote?, _ local: LocalBatches) {
-        (self.writer, self.local) = (writer, local)
+    init(_ writer: EventLogWriter, _ note: HomeNote?, _ local: LocalBatches, host: String) {
+        (self.writer, self.local, self.host, hasNote) = (writer, local, host, note != nil)
         (lastBatches, localFirst) = (note?.position ?? 0, note == nil ? local.first : 0)
         isComplete = note?.isComplete ?? true
     }
 
     mutating func take(_ message: HomeMessage) throws(EventLogError) {
         switch message.content {
-        case .owner: return
+        case .owner(let owner): hasOtherOwner = hasOtherOwner || !hasNote || owner != host
         case .file(let name, let text):
             guard HomeMessage.files.contains(name) else {
                 throw fail("message \(message.position) has a file with the unknown name '\(name.prefix(80))'")
@@ -240,6 +245,8 @@ private struct HomeReader {
             try LogDirectory(path: writer.directory, calls: writer.calls).replace(
                 "\(writer.directory)/\(name)", with: text)
         case .batches(let bytes):
+            // The message of the owner may have been trimmed.
+            hasOtherOwner = hasOtherOwner || !hasNote
             let found = try HomeBatches(bytes, position: message.position, of: writer.name, writer.identity)
             try begin(with: found)
             for batch in found.batches { try take(batch, of: found) }

@@ -32,6 +32,8 @@ package protocol LogHome: Sendable {
 /// the home, unless ``LogHome/interrupt()`` ends the wait.
 package protocol HomeLog: Sendable {
     var identity: LogIdentity { get }
+    /// The name of this host.
+    var host: String { get }
 
     /// Passes on the messages after a position, in order, up to the end of the log at the time of the call.
     ///
@@ -103,7 +105,7 @@ package struct HomeMessage: Hashable, Sendable {
         /// The new content of a file beside the log.
         case file(name: String, text: String)
         /// A host has taken the log over.
-        case owner
+        case owner(host: String)
     }
 
     package var position: UInt64

@@ -103,6 +103,29 @@ import Time
         #expect(again.cursor == second.cursor && again.lastNow == second.lastNow)
     }
 
+    @Test func `a log knows whether another host, or another folder, has continued it`() throws {
+        let (one, two) = (Scratch(), Scratch())
+        func open(_ scratch: Scratch, host: String, appends: Bool = true) throws -> Bool {
+            home.state.withLock { $0.host = host }
+            let writer = try writer(scratch)
+            if appends { try writer.append([event(1)], now: writer.lastNow.microseconds + 1) }
+            try writer.close()
+            return writer.continuesAnotherHost
+        }
+        #expect(try !open(one, host: "a"))
+        #expect(try !open(one, host: "a", appends: false))
+        #expect(try !open(one, host: "a"))
+        #expect(try open(two, host: "b", appends: false))
+        #expect(try open(one, host: "a"))
+        #expect(try !open(one, host: "a"))
+        #expect(try open(two, host: "b"))
+        #expect(try open(Scratch(), host: "b"))
+        let plain = Scratch()
+        try plain.writer().close()
+        let other = MemoryHome()
+        #expect(try !HomeTests(other).writer(plain).continuesAnotherHost)
+    }
+
     @Test func `a folder is filled from a home that begins later`() throws {
         let (one, two) = (Scratch(), Scratch())
         let first = try writer(one)

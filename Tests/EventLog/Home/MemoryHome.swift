@@ -18,6 +18,8 @@ final class MemoryHome: LogHome {
         /// The position of the first message; earlier ones were trimmed.
         var first: UInt64 = 1
         var owner = 0
+        /// The host that opens logs from now on.
+        var host = "a"
         var fault: Fault?
         var snapshots: [(snapshot: HomeSnapshot, file: [UInt8])] = []
 
@@ -74,10 +76,13 @@ final class MemoryHome: LogHome {
 
 private final class MemoryLog: HomeLog {
     let identity: LogIdentity
+    let host: String
     private let home: MemoryHome
     private let number = Mutex(0)
 
-    init(_ home: MemoryHome, _ identity: LogIdentity) { (self.home, self.identity) = (home, identity) }
+    init(_ home: MemoryHome, _ identity: LogIdentity) {
+        (self.home, self.identity, host) = (home, identity, home.state.withLock { $0.host })
+    }
 
     func read(
         after position: UInt64, _ take: (HomeMessage) throws(EventLogError) -> Void
@@ -96,7 +101,7 @@ private final class MemoryLog: HomeLog {
         home.state.withLock { state in
             guard state.last == end else { return nil }
             state.owner += 1
-            state.messages.append(.owner)
+            state.messages.append(.owner(host: host))
             number.withLock { $0 = state.owner }
             return state.last
         }

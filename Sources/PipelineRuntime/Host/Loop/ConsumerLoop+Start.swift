@@ -54,7 +54,8 @@ extension ConsumerLoop {
         guard !sessions.isEmpty else { return nil }
         let files = InFlightJournalFiles(logDirectory: plan.logDirectory, of: outlet.log.identity, calls: plan.calls)
         return try InFlightJournal(
-            files, boot: plan.time.boot(), sessions: sessions, after: outlet.log.lastSequence, through: last
+            files, boot: plan.time.boot(), sessions: sessions, after: outlet.log.lastSequence, through: last,
+            continuesAnotherHost: outlet.log.continuesAnotherHost
         ) { [plan] in try RecordedAnswers(of: S.self).read(from: plan.logDirectory, after: $0) }
     }
 

@@ -5,7 +5,8 @@ import PipelineKit
 /// and marks their answers, because such a push may arrive twice.
 ///
 /// The files name the pushes that a transport had when a process died or the transport was closed. After a power cut or
-/// damage the files cannot be trusted. Then every earlier unfinished push may have been sent.
+/// damage the files cannot be trusted, and the files of another host are unknown. Then every earlier unfinished push
+/// may have been sent.
 struct InFlightJournal {
     typealias Entry = InFlightJournalRecord.Entry
 
@@ -30,12 +31,14 @@ struct InFlightJournal {
     ///   - sessions: The session number of each open transport, by its name.
     ///   - after: The log's last sequence.
     ///   - last: The sequence of the last push in the upstream's log.
+    ///   - continuesAnotherHost: Whether another host has written the end of the log, so that its files are unknown.
     ///   - answers: Reads the answers in the log after a sequence.
     init(
         _ files: InFlightJournalFiles, boot: UInt64, sessions: [String: UInt64], after: UInt64, through last: UInt64,
-        answers: (UInt64) throws -> [TransportAnswer]
+        continuesAnotherHost: Bool = false, answers: (UInt64) throws -> [TransportAnswer]
     ) rethrows {
         (self.files, self.boot, self.sessions) = (files, boot, sessions)
+        defer { if continuesAnotherHost { horizon = max(horizon, last) } }
         switch files.read() {
         case nil: break
         case .torn, .foreign: horizon = last
