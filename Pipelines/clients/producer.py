@@ -146,7 +146,8 @@ def main() -> None:
     if not lines[-1]:
         lines.pop()
     refused = send(Door(options), [line[: LINE_MAX + 1] for line in lines])
-    stop(f"{len(lines)} lines sent, {refused} refused", 65 if refused else 0)
+    sent = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+    stop(f"{sent} sent, {refused} refused", 65 if refused else 0)
 
 
 if __name__ == "__main__":

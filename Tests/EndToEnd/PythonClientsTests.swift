@@ -60,7 +60,7 @@ struct PythonClientsTests {
             #"{"type":"records.modify","container":"iCloud.com.example.Notes","environment":"development","#
             + #""database":"private","owner":"_alice","operations":[\#(operations.joined(separator: ","))]}"#
         let sent = try await producer(notes, line + "\n").result()
-        #expect(sent.status == 0 && sent.errors == "1 lines sent, 0 refused\n", "\(sent)")
+        #expect(sent.status == 0 && sent.errors == "1 line sent, 0 refused\n", "\(sent)")
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)
     }

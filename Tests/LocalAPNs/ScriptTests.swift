@@ -134,6 +134,7 @@ struct ScriptTests {
             #"{"do":{"silence":true,"reset":"CANCEL"}}"#,
             #"script:2: do.reset: contradicts "silence": give one of them"#
         ),
+        (#"{"do":{"status":410,"drop":true}}"#, #"script:2: do.drop: contradicts "status": give one of them"#),
     ])
     func `an error in a script is reported with its line and key`(line: String, message: String) {
         let error = #expect(throws: LineError.self) { try LineFile.script("# a script\n\(line)", name: "script") }

@@ -42,12 +42,12 @@ struct DataCheck: DoctorCheck {
     /// - Parameter files: How many more files the disk allows; nil if it does not limit their number.
     static func finding(_ folder: String, _ free: UInt64, _ files: UInt64?) -> Finding {
         let details: KeyValuePairs<String, ReportValue> = ["freeBytes": .count(free)]
-        if let files, files < 1_000, free >= errorBytes {
-            return Finding(
-                .warning, "data.few_files", "\(folder): the disk allows only \(files.of("more file"))",
-                fix: "remove files", details)
-        }
         guard free < warningBytes else {
+            if let files, files < 1_000 {
+                return Finding(
+                    .warning, "data.few_files", "\(folder): the disk allows only \(files.of("more file"))",
+                    fix: "remove files", details)
+            }
             return Finding(.ok, "data.writable", "\(folder) can be written, \(byteText(free)) are free", details)
         }
         return Finding(

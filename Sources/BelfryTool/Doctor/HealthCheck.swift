@@ -53,11 +53,15 @@ struct HealthCheck: DoctorCheck {
     }
 
     private static func refused(_ plan: HostPlan, _ refusal: LinkError) -> Finding {
-        var fix = "add the key to `curve: readers` and reload, or use another key with --key FILE"
-        if case .connectionRefused(_, .otherServerKey, _) = refusal {
-            fix =
-                "if the key in the pipeline file is new, reload the stage (SIGHUP); otherwise correct the key in the file"
-        }
+        let fix =
+            switch refusal {
+            case .connectionRefused(_, .otherServerKey, _):
+                "if the pipeline file's key is new, reload the stage (SIGHUP); otherwise correct the key in the file"
+            case .connectionRefused(_, .keyRequired, _): "give a key of `curve: readers` with --key FILE"
+            case .connectionRefused(_, .serverHasNoKeys, _):
+                "if `curve:` is new in the pipeline file, reload the stage (SIGHUP)"
+            default: "add the key to `curve: readers` and reload, or use another key with --key FILE"
+            }
         return Finding(
             .error, "health.refused", "\(plan.stage) is running but refuses the doctor's connection: \(refusal)",
             fix: fix, ["stage": .text(plan.stage)])

@@ -49,7 +49,7 @@ extension Conditions.Rate {
 extension Conduct {
     init(_ fields: inout FieldReader) throws(FieldError) {
         answer = try ScriptedAnswer(&fields)
-        ending = try Conduct.ending(&fields)
+        ending = try Conduct.ending(&fields, hasAnswer: answer != nil)
         latencyMilliseconds = try Conduct.latency(&fields)
         isEarly = try fields.flag("early")
         retryAfter = try fields.count("retryAfter")
@@ -58,12 +58,14 @@ extension Conduct {
         try fields.finish()
     }
 
-    private static func ending(_ fields: inout FieldReader) throws(FieldError) -> Ending? {
+    /// - Parameter hasAnswer: Whether the request is answered, so that nothing may end it without an answer.
+    private static func ending(_ fields: inout FieldReader, hasAnswer: Bool) throws(FieldError) -> Ending? {
         let silence: Ending? = try fields.flag("silence") == true ? .silence : nil
         let drop: Ending? = try fields.flag("drop") == true ? .drop : nil
         let code: StreamError? = try fields.choice("reset")
         let endings = [("silence", silence), ("drop", drop), ("reset", code.map { .reset($0) })].filter { $0.1 != nil }
-        if endings.count > 1 { throw fields.error(endings[1].0, "contradicts \"\(endings[0].0)\": give one of them") }
+        let given = (hasAnswer ? ["status"] : []) + endings.map(\.0)
+        if given.count > 1 { throw fields.error(given[1], "contradicts \"\(given[0])\": give one of them") }
         return endings.first?.1
     }
 

@@ -100,6 +100,7 @@ struct DoctorTests {
         #expect(DataCheck.finding("d", 10 << 20, 5_000).severity == .error)
         let fewFiles = DataCheck.finding("d", 5 << 30, 999)
         #expect(fewFiles.code == "data.few_files" && fewFiles.severity == .warning)
+        #expect(DataCheck.finding("d", (1 << 30) - 1, 999).code == "data.low")
         #expect(DataCheck.finding("d", 1 << 20, 999).code == "data.low")
     }
 

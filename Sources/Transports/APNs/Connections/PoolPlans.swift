@@ -57,8 +57,9 @@ extension PoolPlan {
             tls.certificateChain = chain.map { .certificate($0) }
             tls.privateKey = .privateKey(key)
         }
-        return try CredentialFileError.check("certificate and certificateKey do not belong together") {
-            try NIOSSLContext(configuration: tls)
+        do { return try NIOSSLContext(configuration: tls) } catch {
+            throw CredentialFileError(
+                description: "certificate and certificateKey cannot be used; do they belong together? \(error)")
         }
     }
 }
