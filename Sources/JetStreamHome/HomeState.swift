@@ -15,6 +15,8 @@ package struct HomeState: Sendable {
 
     package struct Stream: Sendable {
         package let log: String
+        /// Whether the stream has the log's snapshots instead of its events.
+        package let hasSnapshots: Bool
         /// Nil if nobody could say.
         package let info: StreamInfo?
         /// Why nobody could say. Nil for a log that has no stream yet.
@@ -22,7 +24,8 @@ package struct HomeState: Sendable {
     }
 
     package let servers: [Server]
-    /// Empty if no server accepts a connection.
+    /// The streams of the logs, and those of their dead letters and snapshots that exist. Empty if no server accepts a
+    /// connection.
     package let streams: [Stream]
     /// Why no server accepts a connection.
     package let failure: String?
@@ -32,7 +35,7 @@ package struct HomeState: Sendable {
 
     /// Asks the servers. Blocks its thread.
     ///
-    /// - Parameter logs: The names of the pipeline's logs.
+    /// - Parameter logs: The names of the pipeline's logs, without those for dead letters.
     /// - Throws: ``PipelineKit/SettingsError`` if the settings are invalid or a secret cannot be read.
     package init(of settings: HomeSettings, pipeline: String, logs: [String]) throws {
         let connection = try JetStreamHome.connection(settings)
@@ -44,7 +47,13 @@ package struct HomeState: Sendable {
         }
         do throws(NATSError) {
             let jetStream = JetStream(try NATSConnection(connection), answerTimeout: Self.limit)
-            streams = logs.map { Stream($0, pipeline, jetStream) }
+            let others = logs.flatMap { log in
+                [
+                    Stream(log + ".dead-letters", pipeline, jetStream),
+                    Stream(log, pipeline, jetStream, hasSnapshots: true),
+                ]
+            }
+            streams = logs.map { Stream($0, pipeline, jetStream) } + others.filter { $0.info != nil }
             failure = nil
             jetStream.connection.close()
         } catch { (streams, failure) = ([], "\(error)") }
@@ -52,10 +61,11 @@ package struct HomeState: Sendable {
 }
 
 extension HomeState.Stream {
-    fileprivate init(_ log: String, _ pipeline: String, _ jetStream: JetStream) {
-        self.log = log
+    fileprivate init(_ log: String, _ pipeline: String, _ jetStream: JetStream, hasSnapshots: Bool = false) {
+        (self.log, self.hasSnapshots) = (log, hasSnapshots)
         do throws(JetStreamError) {
-            info = try jetStream.info(try HomeName(pipeline: pipeline, log: log).stream)
+            let name = try HomeName(pipeline: pipeline, log: log)
+            info = try jetStream.info(hasSnapshots ? name.snapshots.stream : name.stream)
             failure = nil
         } catch {
             (info, failure) = (nil, error.isStreamNotFound ? nil : "\(error)")

@@ -30,8 +30,8 @@ struct HomeCheck: DoctorCheck {
     ///
     /// - Parameter directory: The log's own folder.
     private static func lost(_ stream: HomeState.Stream, _ directory: String) throws -> Finding? {
-        guard stream.failure == nil, let position = try EventLogs.positionInHome(directory: directory),
-            position > stream.info?.last ?? 0
+        guard stream.failure == nil, !stream.hasSnapshots,
+            let position = try EventLogs.positionInHome(directory: directory), position > stream.info?.last ?? 0
         else { return nil }
         let found = stream.info.map { "ends with message \($0.last)" } ?? "does not exist"
         return Finding(
@@ -113,7 +113,8 @@ struct HomeCheck: DoctorCheck {
         return [
             Finding(
                 .warning, "home.replica_behind",
-                "\(stream.log): \((behind.count + missing).of("replica")) of \(replicas) lack events\(names)",
+                "\(stream.log)\(stream.hasSnapshots ? ", snapshots" : ""): "
+                    + "\((behind.count + missing).of("replica")) of \(replicas) lack events\(names)",
                 fix: "start the servers that do not run; a replica catches up by itself", details)
         ]
     }

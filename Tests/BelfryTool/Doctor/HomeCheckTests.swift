@@ -97,6 +97,37 @@ import Time
         #expect(try await codes().contains("home.lost"))
     }
 
+    @Test func `the streams of dead letters and of snapshots are checked, if they exist`() throws {
+        let (servers, folder) = (try NATSServers(), try TemporaryFolder())
+        let path = try folder.file(
+            "p.yaml",
+            "pipeline: notes\ndata: data\nlog: {home: jetstream, servers: ['\(servers.addresses[0])'], replicas: 1}\n"
+                + "stages: {ingest: {}}\n")
+        let file = try PipelineFile.load(path: path, registry: .builtIns)
+        let settings = try #require(file.log.home)
+        func streams() throws -> [String] {
+            try HomeState(of: settings, pipeline: "notes", logs: ["changes"]).streams.map {
+                "\($0.log) \($0.hasSnapshots) \($0.info != nil)"
+            }
+        }
+        #expect(try streams() == ["changes false false"])
+        let home = try JetStreamHome(settings, pipeline: "notes", say: { _ in })
+        for name in ["changes", "changes.dead-letters"] {
+            var options = EventLogOptions(directory: file.data + "/logs", name: name)
+            options.home = home
+            let writer = try EventLogWriter(options)
+            if name == "changes", let keep = writer.keepingSnapshotsInHome {
+                let header = SnapshotHeader(
+                    stage: "ingest", version: 1, log: writer.identity, upstream: writer.identity,
+                    cursor: Cursor(["changes": 0]), sequence: 0, now: .epoch)
+                let store = SnapshotStore(logDirectory: writer.directory)
+                _ = try keep(try [UInt8](repeating: 1, count: 9).withUnsafeBytes { try store.write(header, state: $0) })
+            }
+            try writer.close()
+        }
+        #expect(try streams() == ["changes false true", "changes.dead-letters false true", "changes true true"])
+    }
+
     @Test func `a pipeline whose logs are only files has nothing to check`() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("p.yaml", "pipeline: notes\ndata: data\nstages: {ingest: {}}\n")

@@ -49,6 +49,8 @@ final class SnapshotFiles: Sendable {
         var isHurried = false
         var hasFailed = false
         var hasComplained = false
+        /// Whether the stage is stopping, so that no further snapshot follows.
+        var isEnding = false
         var newestBytes: UInt64 = 0
         var moments: [SnapshotMoment] = []
         /// The names of the snapshots that the log's home keeps. Nil without a home.
@@ -143,6 +145,9 @@ final class SnapshotFiles: Sendable {
 
     func wait() { queue.runAndWait {} }
 
+    /// Notes that the stage is stopping.
+    func noteEnd() { state.withLock { $0.isEnding = true } }
+
     func remove(where isUseless: @escaping @Sendable (SnapshotMoment) -> Bool) {
         guard moments.contains(where: isUseless) else { return }
         queue.schedule(after: .zero) { [self] in
@@ -175,7 +180,11 @@ final class SnapshotFiles: Sendable {
             if number == state.newest { state.isAtWork = false }
             state.hasFailed = state.hasFailed || isFailure
         }
-        if isFailure { complain("\(error); the next one is made on the stage's own thread, which pauses meanwhile") }
+        guard isFailure else { return }
+        let effect =
+            state.withLock { $0.isEnding }
+            ? "the next start takes longer" : "the next one is made on the stage's own thread, which pauses meanwhile"
+        complain("\(error); \(effect)")
     }
 
     private func isDropped(_ number: Int) -> Bool { state.withLock { number <= $0.lastDropped } }

@@ -79,6 +79,7 @@ struct SnapshotKeeper {
     func finish<S: Stage>(
         _ stage: S, _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void
     ) {
+        files.noteEnd()
         dropAndWait()
         if isNew(moment) { write(stage, moment, flush) }
         files.wait()
