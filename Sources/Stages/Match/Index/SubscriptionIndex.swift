@@ -4,10 +4,11 @@ import Predicates
 
 /// Keeps all saved subscriptions, and finds the subscriptions that watch a change.
 ///
-/// The subscriptions of one database (see ``scopes``), record type and zone share a root list. Once the list is full,
+/// Each database (see ``scopes``) has root lists: for queries for a record type in one zone, for queries for a record
+/// type in all zones, for subscriptions to a zone, and for subscriptions to the whole database. Once a list is full,
 /// further subscriptions go into its children, under the keys that a record is least likely to have. A key is a value
-/// (for equality, elements, words and grid cells) or an interval (for ranges and prefixes). The list has a child list
-/// for each value, and an ``IntervalStore`` keeps its intervals. A full child list gets children of its own, under keys
+/// (for equality, elements, words and grid cells) or an interval (for ranges and prefixes). A list has a child list for
+/// each value, and an ``IntervalStore`` keeps its intervals. A full child list gets children of its own, under keys
 /// that are not used yet. A subscription goes under all keys of a *cover*: every record that satisfies the predicate
 /// has at least one of them. The entry of a subscription has up to three tests. If the tests cannot decide, the
 /// predicate is evaluated.
@@ -81,7 +82,7 @@ struct SubscriptionIndex {
 
 extension SubscriptionIndex {
     /// - Parameters:
-    ///   - name: The number of a record type's name, or of a zone's name.
+    ///   - name: The number of a record type's name, or of a zone's name; 0 for subscriptions to the whole database.
     ///   - zone: The number of the zone's name, for queries in one zone.
     @inline(__always)
     static func rootKey(_ kind: RootKind, _ scope: Int32, _ name: Int32, zone: Int32 = 0) -> Forest.Key {
