@@ -66,8 +66,8 @@ import Glibc
         count = 0
     }
 
-    /// The user ID under which the server's list of allowed clients has the sender's CURVE key; nil without CURVE. See
-    /// ``ClientAuthorization``.
+    /// The user ID of the sender's CURVE key, from the server's list of allowed clients; nil without CURVE. See
+    /// ``ClientAuthorization/setUserIDs(_:in:)``.
     package var userID: String? {
         // The frames of a message share its metadata, except a ROUTER's first frame, which libzmq makes itself.
         guard count > 0, let text = unsafe zmq_msg_gets(slots + (count - 1), "User-Id") else { return nil }

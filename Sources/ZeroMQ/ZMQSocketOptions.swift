@@ -13,7 +13,7 @@ package struct ZMQSocketOptions: Sendable {
     package var receiveHighWaterMessages: Int?
     /// A peer that sends a larger frame is disconnected, except on `inproc`. `nil` means no limit.
     package var frameBytesMax: Int? = 64 << 20
-    /// The ID with which a ROUTER addresses this socket: 1 to 255 bytes. The first byte is not 0.
+    /// The ID with which a ROUTER addresses this socket: 1 to 255 bytes, and the first must not be 0.
     package var routingID: [UInt8]?
     /// Whether messages are queued only for peers that have completed their handshake. If false, messages are also
     /// queued for peers that are not connected yet.
