@@ -4,7 +4,8 @@ import Testing
 @testable import PipelineTestKit
 @testable import WebServices
 
-/// The limits of what a user saves through the gateway, and the rules for subscriptions that the gateway itself checks.
+/// The limits of what a user saves through the gateway, the rules for subscriptions that the gateway itself checks, and
+/// the errors in place of single results.
 @Suite("The limits of what a user saves", .serialized, .timeLimit(.minutes(3)))
 struct UserLimitTests {
     // MARK: Subscriptions

@@ -5,7 +5,7 @@ import Predicates
 import Time
 
 extension MatchStage {
-    /// Explains for each subscription of the subject whether it watches a change, and gives the result of every check.
+    /// Explains for each subscription of the subject whether it watches a change, and gives the results of the checks.
     ///
     /// The subscriptions are in the order in which they were saved.
     package func explain(

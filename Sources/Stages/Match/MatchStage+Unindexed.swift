@@ -2,7 +2,7 @@ import Predicates
 
 /// Subscriptions that are evaluated for nearly every change of their record type in the zones that they watch, because
 /// the index can use no part of their predicate. All of the subscriptions have the same container, environment,
-/// scope, record type and shape of predicate. Their users may differ.
+/// database (public, private or shared), record type and shape of predicate. Their users may differ.
 struct UnindexedSubscriptions: Sendable {
     /// A part of a predicate. The predicate is true only if all of its parts are true.
     struct Part: Sendable {
@@ -88,7 +88,6 @@ extension Clause {
         if isNegated { return "it only excludes values of \(field), so it is true for nearly every record" }
         return switch comparator {
         case .exists: "any value of \(field) makes it true"
-        case .every: "it asks about all elements of \(field), and an empty list makes it true"
         default: "the index does not support it"
         }
     }

@@ -179,7 +179,7 @@ extension Forest {
         return position == last ? nil : (Entry(bits: units[start + position]).slot, last)
     }
 
-    mutating func removeChild(of id: UInt32) {
+    mutating func noteRemovedChild(of id: UInt32) {
         update(id) { $0.childCount -= 1 }
         removeIfEmpty(id)
     }
@@ -191,7 +191,7 @@ extension Forest {
         table.remove(Int32(offset), header.key.hash)
         freeRanges.free(Int32(offset), header.sizeClass)
         offsets.free(Int32(bitPattern: id))
-        if header.key.parent & Key.rootBit == 0 { removeChild(of: header.key.parent) }
+        if header.key.parent & Key.rootBit == 0 { noteRemovedChild(of: header.key.parent) }
     }
 
     private mutating func update(_ id: UInt32, _ body: (inout Header) -> Void) {

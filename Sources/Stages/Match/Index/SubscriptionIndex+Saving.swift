@@ -163,7 +163,9 @@ extension SubscriptionIndex {
             guard let moved = forest.remove(Int(placement.position), from: list) else { return }
             move(moved.slot, list, from: moved.position, to: Int(placement.position))
         } else if let (number, start) = placement.intervals {
-            if let parent = intervals.remove(slot, startingAt: start, from: number) { forest.removeChild(of: parent) }
+            if let parent = intervals.remove(slot, startingAt: start, from: number) {
+                forest.noteRemovedChild(of: parent)
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-/// A comparison of a column with one or two numbers, as part of an ``Entry``.
+/// A comparison of a column with one number, two numbers or a set of numbers, as part of an ``Entry``.
 ///
 /// If a record fails a test, the subscription does not watch the change of the record.
 struct Test {
