@@ -277,8 +277,8 @@ private func lines(of matches: [SampleMatch]) throws -> [String] {
 }
 
 @Suite struct `The order of members` {
-    /// The member `type` comes last. A plugin before coalesce may write members in any order, for example by
-    /// `json.dumps(event, sort_keys=True)`.
+    /// Moves `type` from the first to the last place of each event. A plugin before coalesce may write members in any
+    /// order, for example by `json.dumps(event, sort_keys=True)`.
     @Test(arguments: ["latest", "debounce", "none"]) func `does not matter`(policy: String) throws {
         let letters = Array("abaacab")
         let arrivals = letters.indices.map { index in
