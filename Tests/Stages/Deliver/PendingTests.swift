@@ -208,7 +208,7 @@ import Time
         #expect(try harness.takeSummary() == ["unregistered 2 mac"])
     }
 
-    @Test func `a token that became invalid before its registration retires its device only after a day`() throws {
+    @Test func `a token that was already invalid at its registration retires its device only a day later`() throws {
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())
@@ -278,7 +278,7 @@ import Time
         #expect(summary.contains("app.resumed"))
     }
 
-    @Test func `the operator gets one message when all devices are unknown and one when a device is accepted`() throws {
+    @Test func `the operator gets one message when all devices are unknown and one when a push is accepted`() throws {
         var harness = try DeliverHarness()
         for number in 0..<25 { try harness.feed(register("d\(number)")) }
         try harness.feed(push())
