@@ -34,7 +34,9 @@ extension PEMBlock {
             body.dropLast().allSatisfy({ $0.utf8.count == PEMBlock.lineCharacters }),
             let bytes = Data(base64Encoded: body.joined()), !bytes.isEmpty
         else {
-            throw .unreadable(reason: "the PEM block is not Base64 in lines of \(PEMBlock.lineCharacters) characters")
+            throw .unreadable(
+                reason: "there are several PEM blocks, or the only one is not Base64 in lines of "
+                    + "\(PEMBlock.lineCharacters) characters")
         }
         self.init(label: label, bytes: Array(bytes))
     }

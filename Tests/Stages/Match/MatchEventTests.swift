@@ -29,7 +29,7 @@ struct MatchEventTests {
             ])
     }
 
-    @Test func `a delete is matched by the record's last fields, and its match has fields for arguments only`() throws {
+    @Test func `a delete is matched by the record's last fields; its match has only fields for localization`() throws {
         var feed = try Feed()
         let info = #","notificationInfo":{"desiredKeys":["b"],"titleLocalizationArgs":["a"]}"#
         _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: info)))
@@ -110,7 +110,7 @@ struct MatchEventTests {
 }
 
 struct UnmatchedTests {
-    @Test func `the range of a not_matched event ends at the next multiple of a thousand`() throws {
+    @Test func `the range of a not_matched event ends at the latest at the next multiple of a thousand`() throws {
         var feed = try Feed()
         _ = try feed.send(#"{"type":"else"}"#)
         _ = try feed.send(Line.change())
@@ -128,7 +128,7 @@ struct UnmatchedTests {
         #expect(feed.advance(to: 1_000_000) == [#"{"type":"not_matched","first":3001,"last":3904,"count":2}"#])
     }
 
-    @Test func `the range of a not_matched event ends a second after its first unmatched change`() throws {
+    @Test func `the range of a not_matched event ends at most a second after its first unmatched change`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query()))
         #expect(feed.deadline == nil)

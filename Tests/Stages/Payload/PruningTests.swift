@@ -151,7 +151,7 @@ import Testing
         #expect(over["ck", "cid"] != nil)
     }
 
-    @Test func `becomes a dead letter if the identifiers alone fill it`() throws {
+    @Test func `becomes a dead letter if its identifiers alone are too long`() throws {
         let line = SampleNotification(subscription: String(repeating: "s", count: 4000)).line
         #expect(try outputs(of: [line]) == StageOutput(rejections: ["payload.too_large subscriptionID"]))
     }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Payload
 
-/// Pushes that CloudKit sent, with made-up identifiers and without spaces. Only the push of a zone subscription was not
-/// captured. Its payload was written in the form that CloudKit's clients parse.
+/// Payloads that CloudKit sent, with made-up identifiers and without white space between the parts of the JSON. Only
+/// the payload of a zone subscription was not captured. It was written in the form that CloudKit's clients parse.
 @Suite struct `The reference payloads` {
     private let alice = SampleNotification.alice
 
