@@ -5,7 +5,8 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Runs a stage for a replay in another process: reads requests from standard input, writes replies to standard output.
+/// Runs a stage in this process, for a replay in another process. Reads requests from standard input, and writes
+/// replies to standard output.
 package struct ReplayWorker {
     private let pipe: WorkerPipe
     private let registry: Registry
