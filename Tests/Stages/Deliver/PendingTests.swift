@@ -130,7 +130,7 @@ import Time
         #expect(devices.hasSuffix(#","pending":1}"# + "\n"))
     }
 
-    @Test func `pushes that are due within a second go out together, in order`() throws {
+    @Test func `pushes that are due in the same second go out together, in order`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push(collapseID: nil), push(collapseID: nil), push(collapseID: nil))
         for (delivery, part) in zip(harness.takeDeliveries(), [Int64(900_000), 100_000, 500_000]) {
