@@ -88,6 +88,7 @@ extension Clause {
         if isNegated { return "it only excludes values of \(field), so it is true for nearly every record" }
         return switch comparator {
         case .exists: "any value of \(field) makes it true"
+        case .every: "it asks about all elements of \(field), in a way that the index does not support"
         default: "the index does not support it"
         }
     }
