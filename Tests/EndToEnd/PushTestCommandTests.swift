@@ -44,7 +44,8 @@ struct PushTestCommandTests {
         let result = try await Self.push(setup, setup.pipeline(), onTerminal: true)
         #expect(
             result.output.hasPrefix(
-                "not accepted for the token: apns would try again later: \(failure.message)\ndo: \(failure.fix)"),
+                "not accepted for the token by apns: \(failure.message) (a pipeline would try again later)\n"
+                    + "do: \(failure.fix)"),
             "\(result)")
         #expect(result.status == 1)
     }
@@ -137,7 +138,8 @@ struct PushTestCommandTests {
         let push = try await Self.push(setup, file, onTerminal: true)
         #expect(push.status == 1, "\(push)")
         #expect(
-            push.output.hasPrefix("not accepted for the token: apns would try again later: \(words)\ndo: \(fix)"),
+            push.output.hasPrefix(
+                "not accepted for the token by apns: \(words) (a pipeline would try again later)\ndo: \(fix)"),
             "\(push)")
         let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: setup.folder.path)
         #expect(doctor.status == 1, "\(doctor)")

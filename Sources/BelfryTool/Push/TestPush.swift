@@ -96,7 +96,8 @@ struct PushTestReport {
         let name = device.user.isEmpty ? "the token" : "\(device.name) of \(device.user)"
         switch answer.outcome {
         case .accepted: return "accepted for \(name) by \(device.transport)\(why), apns-id \(push.apnsID)"
-        case .deferred: return "not accepted for \(name): \(device.transport) would try again later\(why)"
+        case .deferred:
+            return "not accepted for \(name) by \(device.transport)\(why) (a pipeline would try again later)"
         default: return "refused for \(name) by \(device.transport)\(why)"
         }
     }

@@ -33,9 +33,9 @@ struct ReplayCommand: AsyncParsableCommand {
             with 65 if logs are damaged, with 66 if nothing was compared. If --stage names only the source, replay \
             reads the source's log back and exits with 0. The logs are not changed.
 
-            Nothing is sent, unless --to names a transport of the pipeline and you give --really-send. Then all pushes \
-            of this transport are sent again, up to the batch with the first difference of its stage. Replay then also \
-            exits with 1 unless the transport accepts all of them.
+            Nothing is sent, unless --to names a transport of the pipeline and you give --really-send. Then the \
+            replayed pushes of this transport (with --only, those that it selects) are sent again, up to the batch with \
+            the first difference of its stage. Replay then also exits with 1 unless the transport accepts all of them.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions

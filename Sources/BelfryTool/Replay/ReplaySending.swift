@@ -81,8 +81,8 @@ struct SentPushes: Sendable {
     let transport: String
     private(set) var accepted = 0
     private(set) var refused = 0
-    /// How many pushes the transport answered with `deferred`: it has not finished them, or would try them again later.
-    /// The replay does not hand them out again.
+    /// How many pushes the transport answered with `deferred`: it has not finished them, or a stage would have to hand
+    /// them out again later. The replay does not hand them out again.
     private(set) var deferred = 0
     private var reasons: [String: Int] = [:]
 
