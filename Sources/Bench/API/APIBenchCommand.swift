@@ -7,10 +7,11 @@ struct APIBenchCommand: AsyncParsableCommand {
         discussion: """
             Starts ingest and the gateway as processes, with a log on the disk, and sends requests with the load \
             generator h2load over HTTP/1.1 connections that stay open: a lookup and a query among many records, and \
-            writes that create 1, 10 and 200 records. The query is sent after the gateway has made its indexes. A \
-            write is answered when its events are in ingest's log and in the gateway's store. The bench checks that \
-            ingest's log gains one event for each record that these writes create. The baseline is a bare Hummingbird \
-            server that answers a constant. Load generator, gateway and ingest share the machine's cores.
+            writes that create 1, 10 and 200 records. The query is measured after the gateway has made \
+            the indexes for it. A write is answered when its events are in ingest's log and in the gateway's store. \
+            The bench checks that ingest's log gains one event for each record that these writes create. The baseline \
+            is a bare Hummingbird server that answers a constant. Load generator, gateway and ingest share the \
+            machine's cores.
 
             Needs the Debian package nghttp2-client.
 

@@ -8,7 +8,7 @@ import Testing
 
 /// The entries of a device are its registrations and unregistrations. The last accepted entry decides whether
 /// `belfry push test` sends to the device, and with which token.
-@Suite struct TestDevices {
+@Suite struct TestDeviceTests {
     private func entry(_ token: String, at transport: String) throws -> DeviceHistory.Entry {
         let event = #"{"container":"c","environment":"development","transport":"\#(transport)","token":"\#(token)"}"#
         var parser = JSONParser()
