@@ -49,7 +49,7 @@ struct MatchBench: Sendable {
         return result
     }
 
-    /// Writes a line `<index of the change, from 0> <subscription ID>` for each pair, sorted.
+    /// Writes a line `<index of the change, from 0> <subscription ID>` for each pair, sorted by index, then by ID.
     func writePairs(to path: String) throws {
         var watchers = Watchers()
         try fill(&watchers)

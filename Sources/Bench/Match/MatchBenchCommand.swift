@@ -13,8 +13,8 @@ struct MatchBenchCommand: AsyncParsableCommand {
             changes by a scan of all subscriptions, matches all changes while one operation in a hundred deletes or \
             saves a subscription, and writes and loads a snapshot. All ways must find the same pairs of change and \
             subscription. While subscriptions are deleted and saved, only the pairs of the other subscriptions are \
-            compared. The report shows one SHA-256 for all pairs. It is computed from sorted lines \
-            '<change, from 0> <subscriptionID>', one for each pair.
+            compared. The report shows one SHA-256 for all pairs. It is computed from lines \
+            '<change, from 0> <subscriptionID>', one for each pair, in the order of the changes, then of the IDs.
 
               belfry bench match                     10,000 and 100,000 subscriptions
               belfry bench match --count 1000000     1,000,000 subscriptions, in 2 GB of memory

@@ -41,7 +41,7 @@ struct MersenneTwister {
     }
 
     /// A number in 0 ..< 2^53: Python's `random()` before it is divided by 2^53.
-    mutating func fraction() -> UInt64 {
+    mutating func random53Bits() -> UInt64 {
         let high = UInt64(word() >> 5)
         return high << 26 | UInt64(word() >> 6)
     }

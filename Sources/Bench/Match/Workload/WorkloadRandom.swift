@@ -11,7 +11,7 @@ struct WorkloadRandom {
 
     /// A number in 0 ..< limit, all with almost the same probability.
     mutating func below(_ limit: Int) -> Int {
-        let product = twister.fraction().multipliedFullWidth(by: UInt64(limit))
+        let product = twister.random53Bits().multipliedFullWidth(by: UInt64(limit))
         return Int(product.high << 11 | product.low >> 53)
     }
 
@@ -20,7 +20,7 @@ struct WorkloadRandom {
 
     /// A number in 0 ..< limit; small numbers are more probable (Zipf's law with exponent 1/2).
     mutating func skewed(_ limit: Int) -> Int {
-        let fraction = twister.fraction() >> 21
+        let fraction = twister.random53Bits() >> 21
         return Int((fraction * fraction).multipliedFullWidth(by: UInt64(limit)).high)
     }
 
