@@ -34,8 +34,9 @@ struct ReplayCommand: AsyncParsableCommand {
             reads the source's log back and exits with 0. The logs are not changed.
 
             Nothing is sent, unless --to names a transport of the pipeline and you give --really-send. Then the \
-            replayed pushes of this transport (with --only, those that it selects) are sent again, up to the batch with \
-            the first difference of its stage. Replay then also exits with 1 unless the transport accepts all of them.
+            replayed pushes of this transport (with --only, those that it selects) are sent again, up to the batch \
+            with the first difference of its stage. Replay then also exits with 1 unless the transport accepts all of \
+            them.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions

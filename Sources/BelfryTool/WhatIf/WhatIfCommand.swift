@@ -25,8 +25,8 @@ struct WhatIfCommand: AsyncParsableCommand {
             commands on the same subscription or device.
 
             For each subscription with a difference, prints how many pushes would be new (+), missing (-) or different \
-            (~), and a change to look at with belfry trace. Exits with 0 if there is no difference, with 1 if there is one, \
-            and with 66 if --only selects no push.
+            (~), and a change to look at with belfry trace. Exits with 0 if there is no difference, with 1 if there is \
+            one, and with 66 if --only selects no push.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions
