@@ -156,6 +156,35 @@ struct LogsOnServers {
         }
     }
 
+    @Test func `after the loss of a machine the courier has its notifications again, and knows which were read`()
+        async throws
+    {
+        try await SocketThread.run(name: "faults") {
+            let (servers, port) = (try NATSServers(), try ReservedPort(forServer: true))
+            let pipeline = try LivePipeline(
+                transport: "{use: courier, listen: \"127.0.0.1:\(port.number)\"}",
+                log: Self.log(on: servers, replicas: 1))
+            let token = String(repeating: "0f", count: 32)
+            try pipeline.send([Notes.device("phone", token)] + Notes.commands(20).dropFirst())
+            try pipeline.waitFor("outcome", count: 20)
+            let inbox = "http://127.0.0.1:\(port.number)/courier/\(token)"
+            let before = try pipeline.get("\(inbox)/notifications")
+            #expect(before.contains("notificationID"), "\(before)")
+            let first = try #require(before.split(separator: "\"notificationID\":\"").dropFirst().first?.prefix(36))
+            _ = try pipeline.get("\(inbox)/read", body: #"{"notificationIDs":["\#(first)"]}"#)
+            #expect(before.split(separator: "\"isRead\":false").count == 21)
+            let read = try pipeline.get("\(inbox)/notifications")
+            #expect(read.split(separator: "\"isRead\":false").count == 20)
+            try pipeline.loseHost()
+            var after = ""
+            try pipeline.up.wait("the inbox") {
+                after = try pipeline.get("\(inbox)/notifications")
+                return after == read
+            }
+            #expect(try pipeline.stop() == [])
+        }
+    }
+
     @Test func `servers that lost everything get the logs again from the local files after a repair`() async throws {
         try await SocketThread.run(name: "faults") {
             let servers = try NATSServers()
@@ -210,6 +239,16 @@ extension LivePipeline {
         let program = try SpawnedProgram(
             "belfry", ["log", "repair", log, "-p", file] + options, output: folder.file("repair"))
         return try program.waitUntilExit()
+    }
+
+    /// What an HTTP server answers, or nothing if it does not answer.
+    ///
+    /// - Parameter body: Sent with `POST`.
+    fileprivate func get(_ url: String, body: String? = nil) throws -> String {
+        let output = folder.file("answer")
+        let words = ["/usr/bin/curl", "--silent", "--max-time", "5", url] + (body.map { ["--data", $0] } ?? [])
+        _ = try SpawnedProgram(words, output: output).waitUntilExit()
+        return try String(contentsOfFile: output, encoding: .utf8)
     }
 
     /// Stops the pipeline after `work`, exports its logs, and starts another pipeline with the imported logs.

@@ -99,7 +99,7 @@ final class CourierStore {
     }
 
     private func openDevices(_ now: Instant) throws {
-        guard let pushes = plan.pushes else { return }
+        guard let pushes = plan.pushes, try areLogsFilled else { return }
         let (known, last) = try store.pool.read { db in
             (try InboxTables(db: db).text(.log), try InboxTables(db: db).position(.devices))
         }
@@ -112,6 +112,17 @@ final class CourierStore {
         if known != nil { try startOver() }
         try rebuild(from: pushes, log.identity, now)
         devices = try DeviceLog(directory: pushes, transport: plan.transport, after: devicesKnownUpTo)
+    }
+
+    /// False on a machine whose logs are still being filled from their home: a store that is built from a part of them
+    /// would lack the other notifications.
+    private var areLogsFilled: Bool {
+        get throws {
+            guard plan.home != nil else { return true }
+            return try [plan.pushes, plan.outcomes].compactMap(\.self).allSatisfy {
+                try EventLogs.positionInHome(directory: $0) != nil
+            }
+        }
     }
 
     /// Sets the store aside and opens an empty one, because its content came from another log.
