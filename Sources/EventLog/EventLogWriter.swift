@@ -66,7 +66,7 @@ import Time
         lock = try WriterLock(options.name, directory)
         home = try EventLogWriter.openHome(options, directory)
         let manifest = try EventLogWriter.manifest(options, directory, home)
-        let opened = try OpenedSegment(directory, manifest.identity, options)
+        let opened = try EventLogWriter.openSegment(options, directory, manifest.identity)
         self.options = options
         unsafe write = options.calls.write
         self.directory = directory.path

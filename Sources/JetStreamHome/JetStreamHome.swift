@@ -57,6 +57,16 @@ package final class JetStreamHome: LogHome {
         }
     }
 
+    package func snapshots(of log: String, identity: LogIdentity) throws(EventLogError) -> [HomeSnapshot] {
+        try HomeProblem.catching(log) {
+            let name = try HomeName(pipeline: settings.pipeline, log: log)
+            let jetStream = JetStream(try connect(log), answerTimeout: settings.writer.answerTimeout)
+            return try SnapshotStream(
+                jetStream, name.snapshots, of: log, identity, settings, interruption, say: say
+            ).snapshots()
+        }
+    }
+
     package func remove(_ log: String) throws(EventLogError) {
         try HomeProblem.catching(log) {
             try JetStream(try connect(log)).delete(HomeName(pipeline: settings.pipeline, log: log).stream)

@@ -42,7 +42,10 @@ final class JetStreamLog: HomeLog {
                 try jetStream.info(name.stream)
             }
             guard info.last >= position else {
-                throw JetStreamError.shortened(stream: name.stream.text, acknowledged: position, last: info.last)
+                let error = JetStreamError.shortened(stream: name.stream.text, acknowledged: position, last: info.last)
+                throw HomeProblem(
+                    "\(error); on the machine that wrote the log last, 'belfry log repair \(log) -p FILE' shows whether "
+                        + "the local files have them")
             }
             guard position == 0 || info.first <= position + 1 else {
                 throw HomeProblem(

@@ -250,7 +250,8 @@ struct JetStreamHomeTests {
                 log: "changes",
                 reason:
                     "JetStream: stream belfry__notes__changes ends with message 3, although its servers acknowledged 4: "
-                    + "messages from 4 on are lost")
+                    + "messages from 4 on are lost; on the machine that wrote the log last, "
+                    + "'belfry log repair changes -p FILE' shows whether the local files have them")
         ) { try test.writer("a") }
         #expect(try test.events("a").count == 3)
 

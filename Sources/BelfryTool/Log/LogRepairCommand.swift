@@ -49,7 +49,11 @@ struct LogRepairCommand: ParsableCommand {
         let (plan, copy) = try repairFiles(directory, onlyPlan: !yes || home != nil)
         if let home, plan.isSound { return try repair(home, plan, directory) }
         var lines = RepairText.lines(plan, copy)
-        if home != nil { lines.append("\(plan.name): move \(directory) away, and the stage fills it from its stream") }
+        if home != nil {
+            // The last line says what --yes would do.
+            lines.removeLast()
+            lines.append("nothing was changed; move \(directory) away, and the stage fills it again from its stream")
+        }
         try output.print(lines, json: [RepairText.json(plan, copy)])
         if !plan.isSound, copy == nil { throw ToolFailure(.no) }
     }

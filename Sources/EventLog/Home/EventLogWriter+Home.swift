@@ -18,6 +18,22 @@ extension EventLogWriter {
                 + "or the home of another pipeline")
     }
 
+    /// Opens the last segment. If it is damaged and the log has a home, the error says how to get it again.
+    static func openSegment(
+        _ options: EventLogOptions, _ directory: LogDirectory, _ identity: LogIdentity
+    ) throws(EventLogError) -> OpenedSegment {
+        do { return try OpenedSegment(directory, identity, options) } catch {
+            guard options.home != nil, case .damaged(let file, let offset, let sequence, let reason) = error else {
+                throw error
+            }
+            throw .unusableHome(
+                log: options.name,
+                reason:
+                    "\(file) is damaged at byte \(offset), from sequence \(sequence) on: \(reason). Move the folder "
+                    + "\(directory.path) away, and it is filled again from the home")
+        }
+    }
+
     func checkSize(_ body: UnsafeRawBufferPointer) throws(EventLogError) {
         guard home != nil, body.count > HomeMessage.batchBytesMax else { return }
         throw .tooLarge("a batch", bytes: body.count, bytesMax: HomeMessage.batchBytesMax)

@@ -25,6 +25,19 @@ package final class HomeRepair {
     /// Where the local files go on after the home's last event.
     private let note: HomeNote?
 
+    /// Throws if the snapshots in the home show that another host has written later events.
+    private func checkSnapshots(_ identity: LogIdentity) throws(EventLogError) {
+        guard finding != .complete else { return }
+        let last = try EventLogs.summary(directory: log.path).lastSequence
+        let newest = try home.snapshots(of: name, identity: identity).compactMap(\.sequence).max() ?? 0
+        guard newest > last else { return }
+        throw .unusableHome(
+            log: name,
+            reason:
+                "one of its snapshots was made at sequence \(newest), but \(log.path) ends with \(last): another host "
+                + "wrote the log last, so repair it there")
+    }
+
     /// Reads the whole log in the home and the heads of all local batches. Changes nothing.
     ///
     /// - Parameters:
@@ -44,6 +57,7 @@ package final class HomeRepair {
         let local = try HomeNote.read(in: directory)
         guard let stored = try home.find(name, identity: manifest.identity) else {
             (finding, note) = (local == nil ? .complete : .missing, nil)
+            try checkSnapshots(manifest.identity)
             return
         }
         var comparison = HomeComparison(log, manifest.identity, try LocalBatches(log, manifest.identity, from: nil))
@@ -66,6 +80,7 @@ package final class HomeRepair {
             guard case .unusableHome(_, let reason) = error, !comparison.isDifferent else { throw error }
             (finding, note) = (.damaged(reason: reason), nil)
         }
+        try checkSnapshots(manifest.identity)
     }
 
     /// Prepares the local files, so that the next start of the stage stores again in the home what it lacks. Removes a
@@ -130,8 +145,11 @@ private struct HomeComparison {
         isDifferent = true
         throw .unusableHome(
             log: LogDirectory.split(log.path).name,
-            reason: "it has other events from sequence \(stored.firstSequence) on than \(log.path): if another host "
-                + "continued the log, move this folder away, and it is filled again from the home")
+            reason:
+                "it has other events from sequence \(stored.firstSequence) on than \(log.path): another host continued "
+                + "the log, or filled the home again from an older copy. Decide which of the two is right. If it is the "
+                + "home, move this folder away, and it is filled again; if it is this folder, stop the other host, and "
+                + "delete the log in the home before you repair it again")
     }
 
     /// Where the local batches begin that the home does not have; nil if it has all.

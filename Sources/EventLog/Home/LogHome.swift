@@ -19,6 +19,11 @@ package protocol LogHome: Sendable {
     /// - Throws: As ``open(_:identity:)``.
     func find(_ log: String, identity: LogIdentity) throws(EventLogError) -> (any HomeLog)?
 
+    /// The snapshots of a log that the home keeps, even if it does not have the log.
+    ///
+    /// - Throws: As ``open(_:identity:)``.
+    func snapshots(of log: String, identity: LogIdentity) throws(EventLogError) -> [HomeSnapshot]
+
     /// Removes a log from the home. Its snapshots stay.
     func remove(_ log: String) throws(EventLogError)
 
@@ -88,6 +93,9 @@ package struct HomeSnapshot: Hashable, Sendable {
     package var bytes: UInt64
 
     package init(name: String, bytes: UInt64) { (self.name, self.bytes) = (name, bytes) }
+
+    /// The last event of the log that the snapshot includes. Nil if the name is not that of a snapshot.
+    var sequence: UInt64? { SnapshotFormat.isName(name) ? UInt64(name.prefix { $0 != "-" }) : nil }
 
     /// A home passes a file on in parts of this size. Only the last one may be smaller.
     package static let partBytes = 512 << 10

@@ -444,6 +444,41 @@ import Time
         #expect(throws: EventLogError.self) { try HomeRepair(directory: Scratch().log, home: home) }
     }
 
+    @Test func `a host that did not write the log last cannot repair it`() throws {
+        let (one, two) = (Scratch(), Scratch())
+        try closedLog(one, isTrimmed: false)
+        let second = try writer(two)
+        try second.append([event(21)], cursor: Cursor(["changes": 21]), now: 21)
+        try second.flush()
+        guard let keep = second.keepingSnapshotsInHome else {
+            Issue.record("the log has no home")
+            return
+        }
+        let header = SnapshotHeader(
+            stage: "match", version: 1, log: second.identity, upstream: second.identity,
+            cursor: Cursor(["changes": 21]), sequence: 21, now: second.lastNow)
+        let store = SnapshotStore(logDirectory: two.log)
+        _ = try keep(try [1, 2, 3].withUnsafeBytes { try store.write(header, state: $0) })
+        try second.close()
+        try home.remove("matches")
+        let error = #expect(throws: EventLogError.self) { try HomeRepair(directory: one.log, home: home) }
+        #expect("\(try #require(error))".contains("made at sequence 21, but \(one.log) ends with 20"))
+        #expect(try HomeRepair(directory: two.log, home: home).finding == .missing)
+    }
+
+    @Test func `a damaged local segment is refused with the advice to fill the folder again`() throws {
+        let scratch = Scratch()
+        try closedLog(scratch, isTrimmed: false)
+        let segment = try #require(try scratch.segments.last)
+        var damaged = try bytes(of: segment)
+        damaged[BatchFormat.headerBytes + 3] ^= 1
+        try write(damaged, to: segment)
+        let error = #expect(throws: EventLogError.self) { try writer(scratch) }
+        #expect("\(try #require(error))".contains("Move the folder \(scratch.log) away"))
+        try FileManager.default.removeItem(atPath: scratch.log)
+        #expect(try writer(scratch).lastSequence == 20)
+    }
+
     @Test func `a log that its home does not have any more is stored again after a repair`() throws {
         let scratch = Scratch()
         try closedLog(scratch, isTrimmed: true)

@@ -40,6 +40,10 @@ final class MemoryHome: LogHome {
         state.withLock { $0.identity }.map { MemoryLog(self, $0) }
     }
 
+    func snapshots(of log: String, identity: LogIdentity) throws(EventLogError) -> [HomeSnapshot] {
+        state.withLock { $0.snapshots.map(\.snapshot) }
+    }
+
     func remove(_ log: String) throws(EventLogError) {
         state.withLock { state in
             (state.identity, state.messages, state.first, state.owner) = (nil, [], 1, 0)

@@ -82,6 +82,25 @@ final class SnapshotFiles: Sendable {
             }
         }
         refresh(fit.lastSequence)
+        keepNewest()
+    }
+
+    /// Keeps the newest snapshots in the log's home, too, if it lacks them: for example after its stream was removed.
+    private func keepNewest() {
+        guard let keepInHome else { return }
+        queue.schedule(after: .zero) { [self] in
+            attempt { () throws(EventLogError) in
+                let fitting = try store.list().filter { $0.header.map { fit.objection(to: $0) == nil } ?? false }
+                for file in fitting.suffix(SnapshotStore.newestKept) {
+                    let known = state.withLock { $0.namesInHome ?? [] }
+                    // The home keeps snapshots in the order in which it gets them, so no older one may follow.
+                    guard file.name > known.max() ?? "" else { continue }
+                    let names = try keepInHome(file)
+                    state.withLock { $0.namesInHome = names }
+                }
+            }
+            refresh(fit.lastSequence)
+        }
     }
 
     var isAtWork: Bool { state.withLock { $0.isAtWork } }
