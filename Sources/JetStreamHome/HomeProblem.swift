@@ -15,6 +15,8 @@ struct HomeProblem: Error, CustomStringConvertible {
             let needsChange =
                 switch error {
                 case is HomeProblem, JetStreamError.gap, JetStreamError.shortened, JetStreamError.deleted: true
+                case JetStreamError.refused(_, _, let refusal):
+                    refusal.code == JetStreamRefusal.Code.replicasNotSupported
                 case let error as NATSError: !error.isTemporary
                 default: false
                 }

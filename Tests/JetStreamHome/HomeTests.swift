@@ -325,6 +325,10 @@ struct JetStreamHomeTests {
             try EventLogWriter(test.options("a", home: try test.home("a", replicas: 3, openTimeout: .seconds(1))))
         }
         #expect("\(try #require(few))".contains("connect to a cluster, or ask for one replica"))
+        guard case .unusableHome? = few else {
+            Issue.record("a stage would try again: \(String(describing: few))")
+            return
+        }
         let jetStream = try test.jetStream()
         let name = try HomeName(pipeline: "notes", log: "changes")
         try jetStream.create(StreamSettings(name.stream, subjects: ["somebody.else"]))
