@@ -122,7 +122,8 @@ extension EventLogWriter {
         .unusableHome(
             log: name,
             reason: "\(directory) has events that the home lacks, and its home.json is missing or damaged, so nobody "
-                + "knows whether the home had stored them: move this folder away, and it is filled again from the home")
+                + "knows whether the home had stored them: 'belfry log repair' with -p stores them there again; or move "
+                + "this folder away, and it is filled from the home without them")
     }
 
     /// Copies batches that were written without the home, or before the log had one.

@@ -352,6 +352,7 @@ import Time
         try FileManager.default.removeItem(atPath: HomeNote.path(in: scratch.log))
         let error = #expect(throws: EventLogError.self) { try writer(scratch) }
         #expect("\(try #require(error))".contains("home.json is missing or damaged"))
+        #expect(try HomeRepair(directory: scratch.log, home: home).finding == .lostEnd(last: 2))
         #expect(try EventLogReader.all(scratch.log).count == 3)
     }
 
