@@ -64,21 +64,29 @@ import Testing
         try await pipeline.run(workload.commands, batchSizes: [], drains: true)
         let accepted = try Self.accepted(pipeline)
         let finder = IndexFinder()
-        var (yes, no) = (0, 0)
+        var asked = accepted.sorted().filter { _ in random.isOneIn(Tier.value(5, full: 2)) }
+        if let one = accepted.min() { asked.append(one) }
         for (index, event) in try pipeline.events(of: "changes").enumerated()
-        where event.contains("record.") && random.isOneIn(Tier.value(5, full: 3)) {
-            let (user, device) = ("_u\(random.below(5))", "d\(random.below(3))")
+        where event.contains("record.") && random.isOneIn(Tier.value(6, full: 3)) {
+            asked.append("\(index + 1) _u\(random.below(5)) d\(random.below(3))")
+        }
+        var (yes, no) = (0, 0)
+        for question in asked {
+            let parts = question.split(separator: " ").map(String.init)
+            let change = try #require(Int(parts[0]))
             let answer: ExplainedAnswer
-            do { answer = try Self.answer(index + 1, user: user, device: device, in: pipeline) } catch is ToolFailure {
+            do { answer = try Self.answer(change, user: parts[1], device: parts[2], in: pipeline) } catch is ToolFailure
+            {
+                #expect(!accepted.contains(question), "no answer for \(question)")
                 continue
             }
-            let isPushed = accepted.contains("\(index + 1) \(user) \(device)")
-            #expect(answer.isPushed == isPushed, "change \(index + 1), \(user), \(device)")
-            let found = try Self.answer(index + 1, user: user, device: device, in: pipeline, finder)
+            let isPushed = accepted.contains(question)
+            #expect(answer.isPushed == isPushed, "\(question)")
+            let found = try Self.answer(change, user: parts[1], device: parts[2], in: pipeline, finder)
             #expect(found.json == answer.json, "the answer with an index differs")
             let explanations = answer.explanations
             let isUnexpected = explanations.contains { $0.contains(.replayDiffers) || $0.contains(.outcomePending) }
-            #expect(!isUnexpected, "change \(index + 1), \(user), \(device)")
+            #expect(!isUnexpected, "\(question)")
             if isPushed { yes += 1 } else { no += 1 }
         }
         #expect(yes > 0 && no > 0, "\(yes) pushed, \(no) not")
