@@ -62,6 +62,8 @@ import Testing
         ("servers: [", "replicas: 1, user: belfry, password: {$env: P}, servers: ['nats://n2:4222', "),
         ("tls: {ca: ca.pem}", "nkey: {$env: SEED}"),
         ("tls: {ca: ca.pem}", "credentials: {$file: a.creds}, tls: {certificate: c.pem, key: k.pem}"),
+        ("servers: [", "takeOver: 2s, servers: ["),
+        ("machine: {address: 127.0.0.1}", "machine: {address: 127.0.0.2, stages: [ingest], data: elsewhere}"),
         ("ingest: {}", "ingest: {bind: 'tcp://127.0.0.1:7401', door: 'tcp://127.0.0.1:7402', open: true}"),
         ("ingest: {}", "ingest: {predicates: extended, subscriptionsInAnyDatabase: true}"),
         ("match: {from: ingest}", "match: {from: ingest, command: [python3, match.py], directory: .}"),
@@ -90,7 +92,7 @@ import Testing
     /// in the section of the transport `webhook`.
     private static func pageEntry(of path: String) -> (section: String, key: String)? {
         let keys = path.split(separator: ".").map(String.init)
-        guard keys[0] == "stages", keys.count > 1 else { return ("Pipeline", path) }
+        guard keys[0] == "stages", keys.count > 1 else { return ("Pipeline", key(keys[...])) }
         guard keys.count > 2 else { return nil }
         if common.contains(keys[2]) { return ("Every stage", key(keys.dropFirst(2))) }
         if keys[2] == "transports", keys.count > 4 {
@@ -102,7 +104,8 @@ import Testing
 
     /// Replaces the names that occur only in the samples with `NAME`.
     private static func key(_ keys: ArraySlice<String>) -> String {
-        keys.map { ["app", "certified", "client", "header"].contains($0) ? "NAME" : $0 }.joined(separator: ".")
+        keys.map { ["app", "certified", "client", "header", "machine"].contains($0) ? "NAME" : $0 }.joined(
+            separator: ".")
     }
 
     /// The samples contain every mapping whose settings are on the page, so the code reads each setting of the page.
@@ -143,6 +146,16 @@ import Testing
               secretKey: {$env: KEY}
               producers: {client: 'Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID'}
               readers: {client: '7fy]8H{@/Lsmmc:F%n@o.Rk%1E74snL@?U}>Mr:q'}
+
+        """,
+        """
+        pipeline: sample
+        data: {path: data}
+        log: {home: jetstream, servers: ["nats://n1:4222"]}
+        hosts:
+          machine: {address: 127.0.0.1}
+        stages:
+          ingest: {bind: "tcp://127.0.0.1:7401", door: "tcp://127.0.0.1:7402"}
 
         """,
     ]

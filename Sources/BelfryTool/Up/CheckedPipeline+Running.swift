@@ -15,6 +15,9 @@ extension CheckedPipeline {
         errors += differences(from: running.log.home).map {
             restart("log.\($0)", "the running pipeline has another value")
         }
+        errors += PipelineFile.differences(of: file.hosts, from: running.hosts).map {
+            restart("hosts.\($0)", "the running pipeline has another value")
+        }
         if (file.api == nil) != (running.api == nil) {
             errors.append(restart("api", "the running pipeline has \(running.api == nil ? "no" : "a") gateway"))
         }

@@ -13,6 +13,8 @@ package struct HomeSettings: Sendable {
     package let servers: [String]
     /// On how many servers each event is stored: 1, 3 or 5.
     package let replicas: Int
+    /// After this silence of a stage's host, another host takes the stage over.
+    package let takeOver: Duration
     package let login: Login
     /// The paths of PEM files; nil for TLS with the system's certificates where an address or the server requires it.
     package let tls: TLS?
@@ -34,8 +36,9 @@ package struct HomeSettings: Sendable {
     }
 
     /// The keys below `log` that need a home.
-    private static let keys = ["servers", "replicas", "user", "password", "nkey", "credentials", "tls"]
+    private static let keys = ["servers", "replicas", "takeOver", "user", "password", "nkey", "credentials", "tls"]
     private static let replicasAllowed = [1, 3, 5]
+    private static let takeOverRange = Duration.seconds(1)...Duration.seconds(300)
 
     /// Reads the keys of a home.
     ///
@@ -53,6 +56,7 @@ package struct HomeSettings: Sendable {
     private init(_ isUsed: Bool, from settings: inout SettingsReader) throws(SettingsError) {
         servers = try settings.strings("servers")
         replicas = try settings.integer("replicas", default: 3, in: 1...5)
+        takeOver = try settings.duration("takeOver", default: .seconds(3), in: HomeSettings.takeOverRange)
         login = try HomeSettings.login(from: &settings)
         tls = try settings.mapping("tls", as: TLS.self)
         place = settings
@@ -98,6 +102,7 @@ extension HomeSettings: Equatable {
     /// The settings by their keys. A secret counts as its source.
     private var texts: [String: String] {
         var texts = ["servers": servers.joined(separator: " "), "replicas": "\(replicas)"]
+        texts["takeOver"] = takeOver.settingsText
         (texts["tls.ca"], texts["tls.certificate"], texts["tls.key"]) = (tls?.authorities, tls?.certificate, tls?.key)
         switch login {
         case .none: break

@@ -9,6 +9,7 @@ struct PipelineDraft {
         let log: LogSettings
         let stages: [(name: String, settings: SettingsReader)]
         let api: SettingsReader?
+        let hosts: [HostSettings]
 
         init(from settings: inout SettingsReader) throws(SettingsError) {
             name = try settings.name("pipeline")
@@ -17,10 +18,27 @@ struct PipelineDraft {
             log = try settings.mapping("log", as: LogSettings.self) ?? .standard
             stages = try settings.mappings("stages")
             api = try settings.mapping("api")
+            hosts = try Header.hosts(from: &settings)
             if seed?.isEmpty == true { throw settings.fail("seed", "is empty") }
             if stages.isEmpty {
                 throw settings.fail("stages", settings.contains("stages") ? "is empty" : "required")
             }
+            if log.home == nil, !hosts.isEmpty {
+                throw settings.fail(
+                    "hosts", "needs logs that survive a machine",
+                    hint: "write 'home: \(LogSettings.jetStreamName)' and 'servers' below 'log:'")
+            }
+        }
+
+        private static func hosts(from settings: inout SettingsReader) throws(SettingsError) -> [HostSettings] {
+            var hosts: [HostSettings] = []
+            for (name, reader) in try settings.mappings("hosts") {
+                var reader = reader
+                do throws(Complaint) { try SettingsReader.checkName(name) } catch { throw reader.failure(error) }
+                hosts.append(try HostSettings(name, from: &reader))
+                try reader.finish()
+            }
+            return hosts
         }
     }
 
@@ -76,6 +94,7 @@ struct PipelineDraft {
         checkLinks(stages, registry)
         checkUnique(stages, key: "log", of: \.logName, hint: "give one of them another name with \"log\"")
         checkUnique(stages, key: "bind", of: \.bind, hint: nil)
+        checkHosts(stages)
         for stage in stages {
             do { try check(stage) } catch { errors += error.errors.filter { !errors.contains($0) } }
         }
@@ -84,7 +103,7 @@ struct PipelineDraft {
         }
         return PipelineFile(
             name: header.name, data: header.data.path, dataMode: header.data.mode, seed: header.seed, log: header.log,
-            stages: stages, api: header.api, settings: settings)
+            stages: stages, api: header.api, hosts: header.hosts, settings: settings)
     }
 
     private mutating func stage(_ entry: Entry, _ registry: Registry) -> PipelineStage? {
@@ -98,7 +117,7 @@ struct PipelineDraft {
                 name: entry.name, kind: kind, from: common.from, bind: bind,
                 writes: writes, logName: common.logName ?? writes?.rawValue ?? entry.name, command: common.command,
                 directory: common.directory, curve: common.curve, isOpen: common.isOpen,
-                settings: entry.reader)
+                settings: entry.reader, bindInFile: bind)
         } catch {
             errors.append(entry.reader.fail("bind", error.reason, hint: error.hint))
             return nil
@@ -197,6 +216,51 @@ extension PipelineDraft {
         errors.append(
             entry.reader.failure(
                 Complaint("is also the name of the gateway", hint: "give the stage another name, or leave `api` out")))
+    }
+
+    private mutating func checkHosts(_ stages: [PipelineStage]) {
+        guard let header, !header.hosts.isEmpty else { return }
+        let names = header.stages.map(\.name) + (header.api == nil ? [] : [PipelineFile.gatewayName])
+        var owners: [String: String] = [:]
+        for host in header.hosts {
+            if let owner = owners.updateValue(host.name, forKey: host.address) {
+                errors.append(host.place.fail("address", "\(host.address) already belongs to \(owner)"))
+            }
+            for name in host.stages ?? [] where !names.contains(name) {
+                let hint = Spelling.suggestion(for: name, among: names)
+                errors.append(host.place.fail("stages", "there is no stage \(name)", hint: hint))
+            }
+        }
+        for stage in stages {
+            if !header.hosts.contains(where: { $0.runs(stage.name) }) {
+                errors.append(settings.fail("hosts", "no host runs stage \(stage.name)"))
+            }
+            checkReach(of: stage, header.hosts)
+        }
+    }
+
+    /// The hosts reach each other's stages over TCP, so each address must have a port, which all hosts use.
+    private mutating func checkReach(of stage: PipelineStage, _ hosts: [HostSettings]) {
+        var settings = stage.settings
+        var door: String?
+        do throws(SettingsError) { door = try settings.optionalAddress("door") } catch { return }
+        for (key, address) in [("bind", stage.bind), ("door", door)] where key == "bind" || stage.from == nil {
+            guard let address, address.hasPrefix(HostSettings.tcp) else {
+                errors.append(
+                    stage.settings.fail(
+                        key, "required: a TCP address with the port at which each host serves the stage",
+                        hint: "write '\(key): tcp://0.0.0.0:PORT'"))
+                continue
+            }
+            guard stage.curve == nil, !stage.isOpen,
+                let host = hosts.first(where: { !LinkAddress.isLocal($0.endpoint(of: address)) })
+            else { continue }
+            errors.append(
+                stage.settings.fail(
+                    key, "other machines can reach \(host.endpoint(of: address)) of host \(host.name) without a key",
+                    hint: "give the stage `curve:` keys; or say `open: true`, if the network lets only trusted "
+                        + "programs in"))
+        }
     }
 
     private mutating func checkUnique(

@@ -4,6 +4,7 @@ extension PipelineFile {
     package func inProcess(data: String, seed: String, log: LogSettings) -> PipelineFile {
         var file = self
         (file.data, file.seed, file.log) = (data, seed, log)
+        (file.hosts, file.host) = ([], nil)
         file.stages = stages.map { stage in stage.bound(to: "inproc://\(stage.name)") }
         return file
     }

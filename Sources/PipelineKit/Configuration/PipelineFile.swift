@@ -20,6 +20,10 @@ package struct PipelineFile: Sendable {
     /// The settings of the gateway for CloudKit Web Services; nil if the pipeline has no gateway. The gateway checks
     /// the settings when it decodes them.
     package let api: SettingsReader?
+    /// The machines that may run the stages; empty for one machine that the file does not name.
+    package internal(set) var hosts: [HostSettings]
+    /// The machine of this process; nil if the file names none, or if this value was not made for one: see ``on(_:)``.
+    package internal(set) var host: HostSettings?
     /// All settings of the file, for errors that name a place in the file.
     package let settings: SettingsReader
 

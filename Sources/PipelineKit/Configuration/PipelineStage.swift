@@ -27,6 +27,8 @@ package struct PipelineStage: Sendable {
     /// The stage's own settings, to be decoded with ``SettingsReader/decode(_:)``. The reader also holds the common
     /// settings, and does not report their keys as unknown.
     package internal(set) var settings: SettingsReader
+    /// The address in the file. ``bind`` is that of this process's host, if the file has hosts.
+    package let bindInFile: String
 
     /// The keys of the settings that all stages have.
     package static let commonKeys: Set<String> = [

@@ -58,7 +58,7 @@ struct Quantities {
 
 extension Duration {
     /// The duration as in a pipeline file, without fractions of a microsecond. It must not be negative.
-    var settingsText: String {
+    package var settingsText: String {
         let (seconds, attoseconds) = components
         return Quantities.microseconds.text(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }

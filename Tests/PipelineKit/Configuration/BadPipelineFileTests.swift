@@ -18,7 +18,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct BadPipelineFileTests {
-    @Test(arguments: structure + names + links + quantities + homes)
+    @Test(arguments: structure + names + links + quantities + homes + hosts)
     func `a bad file is refused with exactly the expected errors`(_ file: BadFile) {
         let error = #expect(throws: PipelineFileError.self) {
             try PipelineFile.parse(file.text, file: "p.yaml", registry: Registry())
@@ -67,9 +67,9 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:11: stages.ingest: expected a mapping, found tcp"),
     ]
 
-    static let top = "pipeline, data, seed, log, stages, api"
+    static let top = "pipeline, data, seed, log, stages, api, hosts"
     static let log =
-        "sync, segmentBytes, snapshotBytes, retention, home, servers, replicas, user, password, nkey, credentials, tls"
+        "sync, segmentBytes, snapshotBytes, retention, home, servers, replicas, takeOver, user, password, nkey, credentials, tls"
 
     static let names = [
         BadFile(
@@ -280,6 +280,44 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "a key without a certificate", home("tls: {key: k.pem}"),
             "p.yaml:2:48: log.tls.certificate: required beside 'key'"),
     ]
+
+    static let hosts = [
+        BadFile(
+            "hosts without a home", "pipeline: a\nhosts: {a: {address: 10.0.0.1}}\nstages: {s: {}}\n",
+            "p.yaml:2:8: hosts: needs logs that survive a machine; write 'home: jetstream' and 'servers' below 'log:'"),
+        BadFile("a host without an address", host("a: {}"), "p.yaml:3:9: hosts.a.address: required"),
+        BadFile(
+            "a name as an address", host("a: {address: n1}"),
+            "p.yaml:3:22: hosts.a.address: 'n1' is not the IP address of a machine; write one such as 10.0.0.1"),
+        BadFile(
+            "two hosts with one address", host("a: {address: 127.0.0.1}, b: {address: 127.0.0.1}"),
+            "p.yaml:3:47: hosts.b.address: 127.0.0.1 already belongs to a"),
+        BadFile(
+            "a stage that there is not", host("a: {address: 127.0.0.1, stages: [s, t]}"),
+            "p.yaml:3:41: hosts.a.stages: there is no stage t; did you mean \"s\"?"),
+        BadFile(
+            "a stage that no host runs",
+            host("a: {address: 127.0.0.1, stages: [s]}", "\n  t: {from: s, bind: 'tcp://127.0.0.1:7'}"),
+            "p.yaml:3:8: hosts: no host runs stage t"),
+        BadFile(
+            "a stage that other hosts cannot reach", host("a: {address: 127.0.0.1}", "\n  t: {from: s}"),
+            "p.yaml:6:3: stages.t.bind: required: a TCP address with the port at which each host serves the stage; "
+                + "write 'bind: tcp://0.0.0.0:PORT'"),
+        BadFile(
+            "a stage that everybody can read", host("a: {address: 10.0.0.1}"),
+            "p.yaml:5:13: stages.s.bind: other machines can reach tcp://10.0.0.1:5 of host a without a key; give the stage "
+                + "`curve:` keys; or say `open: true`, if the network lets only trusted programs in",
+            "p.yaml:5:40: stages.s.door: other machines can reach tcp://10.0.0.1:6 of host a without a key; give the stage "
+                + "`curve:` keys; or say `open: true`, if the network lets only trusted programs in"),
+        BadFile(
+            "a silence that is too short", home("takeOver: 100ms"),
+            "p.yaml:2:58: log.takeOver: must be between 1s and 5m, is 100ms"),
+    ]
+
+    static func host(_ hosts: String, _ stages: String = "") -> String {
+        "pipeline: a\nlog: {home: jetstream, servers: [\"nats://n1\"]}\nhosts: {\(hosts)}\nstages:\n"
+            + "  s: {bind: 'tcp://127.0.0.1:5', door: 'tcp://127.0.0.1:6'}\(stages)\n"
+    }
 
     static func stage(_ setting: String) -> String { "pipeline: a\nstages:\n  s: {\(setting)}\n" }
     static func home(_ settings: String) -> String {
