@@ -16,6 +16,8 @@ package struct EventLogOptions: Sendable {
     package var home: (any LogHome)?
     /// The log's name in its home; nil for ``name``.
     package var nameInHome: String?
+    /// If set, the log is taken over in its home only if it ends there with the message at this position.
+    package var endInHome: UInt64?
     /// The mode of new folders. Files in the log get the mode of the log's folder.
     package var mode: DataMode
 

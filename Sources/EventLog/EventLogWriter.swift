@@ -23,6 +23,9 @@ import Time
     /// Always false without a home.
     package internal(set) var continuesAnotherHost = false
 
+    /// The position in the log's home of the message with which this writer took the log over; 0 without a home.
+    package internal(set) var ownerPosition: UInt64 = 0
+
     let options: EventLogOptions
     private let write: FileCalls.Write
     private var lock: WriterLock?
@@ -58,8 +61,19 @@ import Time
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``; ``EventLogError/invalidName(_:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/withoutManifest(directory:)``;
     ///   ``EventLogError/unsupportedFormat(file:version:)``; ``EventLogError/home(log:reason:)``;
-    ///   ``EventLogError/unusableHome(log:reason:)``; errors of system calls. None of these errors changes an event.
-    package init(_ options: EventLogOptions) throws(EventLogError) {
+    ///   ``EventLogError/unusableHome(log:reason:)``; ``EventLogError/replaced(log:reason:)`` if
+    ///   ``EventLogOptions/endInHome`` was not the end; errors of system calls. None of these errors changes an event.
+    package convenience init(_ options: EventLogOptions) throws(EventLogError) {
+        try self.init(following: options)
+        if let home {
+            commit = try takeOver(home)
+        } else {
+            try HomeNote.noteAbsence(in: directory, calls: options.calls)
+        }
+    }
+
+    /// Opens the local files, and does not take the log over in its home.
+    init(following options: EventLogOptions) throws(EventLogError) {
         guard EventLogLimits.isValid(name: options.name) else { throw .invalidName(options.name) }
         let directory = LogDirectory(path: options.logDirectory, calls: options.calls)
         try directory.create(options.mode)
@@ -75,11 +89,6 @@ import Time
         commit = GroupCommit(
             opened.file, sequence: opened.state.nextSequence - 1, bytes: opened.bytes,
             policy: home == nil ? options.sync : .never, calls: options.calls)
-        if let home {
-            commit = try takeOver(home)
-        } else {
-            try HomeNote.noteAbsence(in: directory.path, calls: options.calls)
-        }
     }
 
     /// The last event's sequence; 0 in a log without events.
@@ -166,6 +175,9 @@ import Time
         try check()
         try commit.flush()
     }
+
+    /// A function that returns ``durableSequence`` and can be called on any thread.
+    package var durableEnd: @Sendable () -> UInt64 { { [commit] in commit.durableSequence } }
 
     /// A function that waits like ``flush()`` and can be called on any thread. It does not call ``check()``.
     package var flushing: @Sendable () throws -> Void {

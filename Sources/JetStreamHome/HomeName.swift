@@ -9,6 +9,8 @@ struct HomeName: Hashable, Sendable {
     let batches: String
     let file: String
     let owner: String
+    /// The subject of messages that no stream stores.
+    let alive: String
     let snapshots: SnapshotsName
 
     var subjects: [String] { [batches, file, owner] }
@@ -28,6 +30,7 @@ struct HomeName: Hashable, Sendable {
         stream = try StreamName("belfry__\(pipeline)__\(log)")
         let start = "belfry.\(pipeline).\(log)"
         (batches, file, owner) = ("\(start).batches", "\(start).file", "\(start).owner")
+        alive = "\(start).alive"
         snapshots = SnapshotsName(
             stream: try StreamName("\(stream)__snapshots"), part: "\(start).snapshots.part",
             list: "\(start).snapshots.list")

@@ -5,13 +5,18 @@ import PipelineKit
 extension JetStreamHome {
     /// The home that a pipeline file describes. Connects to no server yet.
     ///
-    /// - Parameter stage: Whose messages to the operator these are.
+    /// - Parameters:
+    ///   - host: The name of this host; nil for the machine's own name.
+    ///   - say: Tells the operator something.
     /// - Throws: ``PipelineKit/SettingsError`` if an address is invalid, or if a secret cannot be read or used.
     package convenience init(
-        _ settings: HomeSettings, pipeline: String, say: @escaping @Sendable (String) -> Void
+        _ settings: HomeSettings, pipeline: String, host: String? = nil, say: @escaping @Sendable (String) -> Void
     ) throws {
         let servers = try JetStreamHome.connection(settings)
-        self.init(Settings(pipeline: pipeline, servers: servers, replicas: settings.replicas), say: say)
+        self.init(
+            Settings(
+                pipeline: pipeline, servers: servers, replicas: settings.replicas, host: host ?? .hostName),
+            say: say)
     }
 
     /// How to connect, with credentials.

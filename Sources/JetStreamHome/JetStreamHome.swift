@@ -31,6 +31,7 @@ package final class JetStreamHome: LogHome {
     private let say: @Sendable (String) -> Void
     private let connection = Mutex<NATSConnection?>(nil)
     private let interruption = StreamWriter.Interruption()
+    private let delays = HomeDelays()
 
     package init(_ settings: Settings, say: @escaping @Sendable (String) -> Void) {
         (self.settings, self.say) = (settings, say)
@@ -85,10 +86,21 @@ package final class JetStreamHome: LogHome {
         }
         let identity = try HomeProblem.identity(in: found, wanted, log)
         try HomeProblem.check(jetStream.connection)
-        return JetStreamLog(jetStream, name, log: log, identity: identity, settings, interruption, say: say)
+        return JetStreamLog(
+            jetStream, name, log: log, identity: identity, settings, interruption, delays, say: say)
     }
 
+    package func beacons(of log: String) throws(EventLogError) -> any HomeBeacons {
+        try HomeProblem.catching(log) {
+            try JetStreamBeacons(connect(log), subject: HomeName(pipeline: settings.pipeline, log: log).alive)
+        }
+    }
+
+    package var delay: HomeDelay? { delays.current }
+
     package func interrupt() { interruption.interrupt() }
+
+    package var isInterrupted: Bool { interruption.isInterrupted }
 
     private func connect(_ log: String) throws -> NATSConnection {
         try connection.withLock { connection in
@@ -124,6 +136,19 @@ package final class JetStreamHome: LogHome {
                 "NATS server \(server.name) has version \(server.version), which is for tests only: it may lose events "
                     + "that it has acknowledged; use 2.10.29 or later, with sync_interval: always")
         } catch { say("nothing is known about the version of the NATS server: \(error)") }
+    }
+}
+
+/// Which logs of this process wait for the servers, and why.
+final class HomeDelays: Sendable {
+    private let ofLogs = Mutex<[String: HomeDelay]>([:])
+
+    func note(_ delay: WriterDelay?, of log: String) {
+        ofLogs.withLock { $0[log] = delay.map { $0 == .diskFull ? .diskFull : .noQuorum } }
+    }
+
+    var current: HomeDelay? {
+        ofLogs.withLock { $0.values.contains(.diskFull) ? .diskFull : $0.values.first }
     }
 }
 

@@ -16,6 +16,7 @@ final class JetStreamLog: HomeLog {
     /// Nil before the log was taken over.
     private let writer = Mutex<StreamWriter?>(nil)
     private let interruption: StreamWriter.Interruption
+    private let delays: HomeDelays
     private let snapshotStream: SnapshotStream
 
     private static let fileHeader = "Belfry-File"
@@ -24,11 +25,11 @@ final class JetStreamLog: HomeLog {
 
     init(
         _ jetStream: JetStream, _ name: HomeName, log: String, identity: LogIdentity,
-        _ settings: JetStreamHome.Settings, _ interruption: StreamWriter.Interruption,
+        _ settings: JetStreamHome.Settings, _ interruption: StreamWriter.Interruption, _ delays: HomeDelays,
         say: @escaping @Sendable (String) -> Void
     ) {
         (self.jetStream, self.name, self.log, self.identity) = (jetStream, name, log, identity)
-        (self.settings, self.interruption, self.say) = (settings, interruption, say)
+        (self.settings, self.interruption, self.delays, self.say) = (settings, interruption, delays, say)
         snapshotStream = SnapshotStream(jetStream, name.snapshots, of: log, identity, settings, interruption, say: say)
     }
 
@@ -86,10 +87,14 @@ final class JetStreamLog: HomeLog {
     func takeOver(after end: UInt64) throws(EventLogError) -> UInt64? {
         try HomeProblem.catching(log) {
             try writer.withLock { current in
-                let (log, say) = (log, say)
+                let (log, delays, say) = (log, delays, say)
                 let writer = StreamWriter(
                     jetStream.connection, name.stream, name: WriterName(host: settings.host), last: end,
-                    settings: settings.writer, interruption: interruption, onDelay: { say(Self.text(of: $0, log)) })
+                    settings: settings.writer, interruption: interruption,
+                    onDelay: {
+                        delays.note($0, of: log)
+                        say(Self.text(of: $0, log))
+                    })
                 do {
                     let position = try writer.publish(NATSMessage(name.owner))
                     current = writer

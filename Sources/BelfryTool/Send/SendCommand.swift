@@ -119,8 +119,10 @@ extension HostPlan {
     ///
     /// - Parameter keys: See ``HostSurroundings/toolKeys``.
     static func source(ofPipelineAt path: String, _ keys: CurveKeyPair? = nil) throws -> HostPlan {
-        let checked = try CheckedPipeline(path: path)
+        var checked = try CheckedPipeline(path: path)
+        checked = try checked.onOwner(of: checked.file.sourceStage)
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
+        surroundings.openHome = HostSurroundings.openJetStreamHome
         surroundings.toolKeys = keys
         return try StageHost(checked.file.sourceStage, of: checked.file, in: surroundings).plan
     }
@@ -178,7 +180,11 @@ private struct Sending: Sendable {
 
     private func makeProducer(_ socket: ClientSocket) throws -> Producer {
         do {
-            return try Producer(socket, endpoint: door, name: producer ?? ProducerName.unique(), secret: secret)
+            let made = try Producer(socket, endpoint: door, name: producer ?? ProducerName.unique(), secret: secret)
+            if let plan, let watch = try plan.ownerWatch() {
+                made.currentEndpoint = { plan.door(on: watch.owner()) }
+            }
+            return made
         } catch {
             throw plan == nil ? ToolFailure.usage(explaining: error) : error
         }

@@ -17,12 +17,15 @@ struct StageCommand: AsyncParsableCommand, ReloadsOnHangup {
     @Option(name: .shortAndLong, help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
+    @Option(help: HostOption.help)
+    var host: String?
+
     @OptionGroup(visibility: .hidden) var worker: WorkerOptions
 
     func run() async throws {
         guard !worker.replayWorker else { return try worker.run(.builtIns) }
-        try await StageRunner(.builtIns, pipeline) { [name] in
-            let checked = try CheckedPipeline($0)
+        try await StageRunner(.builtIns, pipeline) { [name, host] in
+            let checked = try CheckedPipeline($0).onHost(host)
             return LoadedStage(checked, try checked.stage(name))
         }.run()
     }

@@ -43,7 +43,8 @@ struct TapCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let checked = try CheckedPipeline(path: pipeline)
+        var checked = try CheckedPipeline(path: pipeline)
+        checked = try checked.onOwner(of: try checked.stage(stage))
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
         surroundings.toolKeys = try keys.pair()
         let host = try StageHost(try checked.stage(stage), of: checked.file, in: surroundings)

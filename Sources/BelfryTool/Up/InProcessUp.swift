@@ -16,7 +16,7 @@ struct InProcessUp {
         surroundings.openHome = HostSurroundings.openJetStreamHome
         process = try PipelineProcess(checked.file, in: surroundings)
         gateway =
-            checked.file.api == nil
+            !checked.file.runsGateway
             ? nil : try Gateway(of: checked.file, path: checked.path) { StandardError.write("api: \($0)") }
     }
 
@@ -67,9 +67,10 @@ struct InProcessUp {
     ///   gateway ends before it accepts requests.
     private func announce(_ gatewayReady: AsyncStream<Void>) async {
         for host in process.hosts {
-            guard await host.control.wait(until: { $0.phase == .running }) else { return }
+            guard await host.control.wait(until: { $0.phase == .running || $0.phase == .standingBy }) else { return }
             let report = host.control.report
-            StandardError.write("\(host.plan.stage): ready, log \(host.plan.logName) at \(report.last)")
+            let state = report.phase == .running ? "ready" : "standing by"
+            StandardError.write("\(host.plan.stage): \(state), log \(host.plan.logName) at \(report.last)")
         }
         for await _ in gatewayReady { StandardError.write("ready") }
     }

@@ -20,7 +20,9 @@ final class Readiness: Sendable {
             let probe = try HealthProbe(plan, context)
             while !isStopped.load(ordering: .relaxed) {
                 guard let answer = try probe.ask(timeout: .milliseconds(200)) else { continue }
-                if let health = StageHealth(answer), health.isRunning, isOurs(health) { return health }
+                if let health = StageHealth(answer), health.isRunning || health.isStandingBy, isOurs(health) {
+                    return health
+                }
                 // The stage answers, so the next question would get an answer at once. Wait a little.
                 poll(nil, 0, Readiness.pauseMilliseconds)
             }
@@ -44,6 +46,7 @@ struct StageHealth: Hashable, Sendable {
     /// See ``HostReport/clockBehind``; in whole seconds.
     var clockBehind = Duration.zero
 
+    var isStandingBy: Bool { phase == HostReport.Phase.standingBy.rawValue }
     var isRunning: Bool { phase == HostReport.Phase.running.rawValue }
 
     /// Nil if the text is not a valid answer.

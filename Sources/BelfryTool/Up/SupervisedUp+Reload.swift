@@ -9,9 +9,10 @@ extension SupervisedUp {
     /// Checks the whole file. Then either all stages use it, or no stage does.
     func reload(_ supervisor: Supervisor) async {
         do {
-            let (text, checked) = try await SocketThread.run(name: "reload") { [path = text.path] in
+            let (path, host) = (text.path, state.withLock { $0.file.host?.name })
+            let (text, checked) = try await SocketThread.run(name: "reload") {
                 let text = try PipelineText(forLongRunningProcess: path)
-                return (text, try CheckedPipeline(text))
+                return (text, try CheckedPipeline(text).onHost(host))
             }
             try checked.checkKeys()
             try checked.checkGateway()

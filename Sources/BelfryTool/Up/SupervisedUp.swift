@@ -34,13 +34,13 @@ final class SupervisedUp: Sendable {
         self.text = text
         state = Mutex(State(file: checked.file))
         let surroundings = HostSurroundings(registry: .builtIns, context: context)
-        let stages = checked.file.stagesInOrder
+        let stages = checked.file.stagesOfHost
         plans = try stages.map { try StageHost($0, of: checked.file, in: surroundings).plan }
         let programs = StagePrograms()
         self.programs =
-            stages.map { programs.program(for: $0, pipeline: checked.path) }
-            + [checked.gatewayProgram()].compactMap(\.self)
-        gatewayFolder = try checked.gatewayFolder()
+            stages.map { programs.program(for: $0, pipeline: checked.path, host: checked.file.host?.name) }
+            + (checked.file.runsGateway ? [checked.gatewayProgram()].compactMap(\.self) : [])
+        gatewayFolder = try checked.file.runsGateway ? checked.gatewayFolder() : nil
     }
 
     func run() async throws -> Int32 {
@@ -101,7 +101,8 @@ final class SupervisedUp: Sendable {
                 break
             }
             state.withLock { _ = $0.ready.insert(plan.stage) }
-            StandardError.write("\(plan.stage): ready, process \(health.pid), log \(health.log) at \(health.last)")
+            let state = health.isRunning ? "ready" : "standing by"
+            StandardError.write("\(plan.stage): \(state), process \(health.pid), log \(health.log) at \(health.last)")
         }
         if isComplete, try await waitForGateway() { StandardError.write("ready") }
     }

@@ -29,9 +29,12 @@ struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
     @Flag(help: "Run all stages in this process, each on a thread of its own.")
     var inProcess = false
 
+    @Option(help: HostOption.help)
+    var host: String?
+
     func run() async throws {
         let text = try PipelineText(forLongRunningProcess: pipeline)
-        let checked = try CheckedPipeline(text)
+        let checked = try CheckedPipeline(text).onHost(host)
         try checked.checkKeys()
         if let error = try checked.missingGatewayKeys() { throw PipelineFileError([error]) }
         try DataFolder.prepare(checked.file.data, checked.file.dataMode)

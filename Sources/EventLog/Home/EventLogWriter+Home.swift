@@ -48,7 +48,13 @@ extension EventLogWriter {
         repeat {
             end = try home.read(after: end) { message throws(EventLogError) in try reader.take(message) }
             if note == nil, reader.lastBatches > 0, try reader.hasRest() { throw withoutNote }
-        } while try home.takeOver(after: end) == nil
+            if let expected = options.endInHome, end != expected { throw takenMeanwhile }
+            if let position = try home.takeOver(after: end) {
+                ownerPosition = position
+                break
+            }
+            if options.endInHome != nil { throw takenMeanwhile }
+        } while true
         continuesAnotherHost = reader.hasOtherOwner
         let rest = try reader.rest()
         let hasUncopied = rest != nil && (note.map { !$0.isComplete } ?? (reader.lastBatches == 0))
@@ -71,6 +77,10 @@ extension EventLogWriter {
         }
         try fillSnapshots(from: home)
         return commit
+    }
+
+    private var takenMeanwhile: EventLogError {
+        .replaced(log: name, reason: "another host has continued it at this moment")
     }
 
     /// Writes the snapshots that the home keeps and the local folder lacks.
@@ -179,7 +189,7 @@ extension EventLogWriter {
     private static let headBytesMax = 16 << 10
 
     /// Cuts off the log at a place between two batches.
-    fileprivate func cut(at place: LocalBatches.Place, because reason: String) throws(EventLogError) {
+    func cut(at place: LocalBatches.Place, because reason: String) throws(EventLogError) {
         let log = LogDirectory(path: directory, calls: calls)
         var bytesCut: UInt64 = 0
         for first in try log.segments().reversed() where first > place.segment {
@@ -207,7 +217,7 @@ extension EventLogWriter {
     }
 
     /// Begins a log without local events with a later sequence than 1.
-    fileprivate func begin(at start: OpenedSegment.State) throws(EventLogError) {
+    func begin(at start: OpenedSegment.State) throws(EventLogError) {
         let log = LogDirectory(path: directory, calls: calls)
         try log.noteTrim(to: start.nextSequence)
         let file = try OpenFile(log.segmentPath(start.nextSequence), O_RDWR | O_CREAT, calls: calls)
@@ -224,174 +234,5 @@ extension EventLogWriter {
 extension OpenFile {
     fileprivate func text() throws(EventLogError) -> String {
         String(decoding: try bytes(Int(try size()), at: 0), as: UTF8.self)
-    }
-}
-
-/// Reads the home's log while it is opened, compares the local batches, and appends those that are missing.
-private struct HomeReader {
-    private let writer: EventLogWriter
-    private var local: LocalBatches?
-    /// The position of the last message with batches.
-    private(set) var lastBatches: UInt64
-    /// The last content of each file.
-    private(set) var files: [String: String] = [:]
-    /// The first sequence of the local files, if it is not known which messages they come from; else 0.
-    private let localFirst: UInt64
-    private var hasCompared = false
-    /// Whether the log had its home for all local batches.
-    private let isComplete: Bool
-    private let hasNote: Bool
-    private let host: String
-    /// See ``EventLogWriter/continuesAnotherHost``.
-    private(set) var hasOtherOwner = false
-
-    init(_ writer: EventLogWriter, _ note: HomeNote?, _ local: LocalBatches, host: String) {
-        (self.writer, self.local, self.host, hasNote) = (writer, local, host, note != nil)
-        (lastBatches, localFirst) = (note?.position ?? 0, note == nil ? local.first : 0)
-        isComplete = note?.isComplete ?? true
-    }
-
-    mutating func take(_ message: HomeMessage) throws(EventLogError) {
-        switch message.content {
-        case .owner(let owner): hasOtherOwner = hasOtherOwner || !hasNote || owner != host
-        case .file(let name, let text):
-            guard HomeMessage.files.contains(name) else {
-                throw fail("message \(message.position) has a file with the unknown name '\(name.prefix(80))'")
-            }
-            files[name] = text
-            try LogDirectory(path: writer.directory, calls: writer.calls).replace(
-                "\(writer.directory)/\(name)", with: text)
-        case .batches(let bytes):
-            // The message of the owner may have been trimmed.
-            hasOtherOwner = hasOtherOwner || !hasNote
-            let found = try HomeBatches(bytes, position: message.position, of: writer.name, writer.identity)
-            try begin(with: found)
-            for batch in found.batches { try take(batch, of: found) }
-            lastBatches = message.position
-        }
-    }
-
-    /// Skips or accepts what the local files have before the home's first message.
-    private mutating func begin(with found: HomeBatches) throws(EventLogError) {
-        guard lastBatches == 0, found.start.nextSequence > 1 else { return }
-        if writer.lastNow == .epoch, writer.nextSequence == 1 {
-            local = nil
-            return try writer.begin(at: found.start)
-        }
-        if localFirst > 0 { try local?.skip(to: found.start.nextSequence) }
-    }
-
-    private mutating func take(_ batch: HomeBatches.Batch, of found: HomeBatches) throws(EventLogError) {
-        if local != nil, batch.fixed.firstSequence < localFirst { return }
-        if let next = try local?.next() {
-            if next.fixed == batch.fixed {
-                hasCompared = true
-                return
-            }
-            if !hasCompared, batch.fixed.firstSequence == localFirst, batch.fixed.count == 0 {
-                // Retention has removed this batch with the segment before the first local one.
-                local?.putBack(next)
-                return
-            }
-            guard isComplete else {
-                throw fail(
-                    "it has other events from sequence \(batch.fixed.firstSequence) on than \(writer.directory), which "
-                        + "was written without its home: move this folder away, and it is filled again from the home")
-            }
-            try writer.cut(at: next.place, because: "the home of the log has other events there")
-        }
-        local = nil
-        guard batch.fixed.firstSequence == writer.nextSequence else {
-            throw fail(
-                "it continues with sequence \(batch.fixed.firstSequence), but \(writer.directory) ends with "
-                    + "\(writer.lastSequence): move this folder away, and it is filled again from the home")
-        }
-        try unsafe found.bytes.withUnsafeBufferPointer { bytes throws(EventLogError) in
-            let body = unsafe UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[batch.body]))
-            _ = try unsafe writer.append(
-                body, count: Int(batch.fixed.count), cursor: batch.cursor, now: batch.fixed.now)
-        }
-    }
-
-    /// Whether there are local batches that the home does not have. Call this after all messages were taken.
-    mutating func hasRest() throws(EventLogError) -> Bool {
-        guard let next = try local?.next() else { return false }
-        local?.putBack(next)
-        return true
-    }
-
-    /// Where the local batches begin that the home does not have; nil if it has all.
-    mutating func rest() throws(EventLogError) -> LocalBatches.Place? {
-        defer { local = nil }
-        return try local?.next()?.place
-    }
-
-    private func fail(_ reason: String) -> EventLogError { .unusableHome(log: writer.name, reason: reason) }
-}
-
-/// The batches of a log's local files, one after the other, without the openings.
-struct LocalBatches {
-    struct Place: Hashable {
-        var segment: UInt64
-        var offset: UInt64
-    }
-
-    /// The first sequence of the first segment; 0 without segments.
-    let first: UInt64
-    private let log: LogDirectory
-    private let identity: LogIdentity
-    private var segments: [UInt64]
-    private var reader: SegmentReader?
-    private var waiting: (fixed: FixedHeader, place: Place)?
-
-    /// - Parameter note: Where to begin; nil for the first segment.
-    init(_ log: LogDirectory, _ identity: LogIdentity, from note: HomeNote?) throws(EventLogError) {
-        (self.log, self.identity) = (log, identity)
-        segments = try log.segments().filter { $0 >= note?.segment ?? 0 }
-        first = segments.first ?? 0
-        guard let note, segments.first == note.segment else { return }
-        segments.removeFirst()
-        let size = try OpenFile(log.segmentPath(note.segment), O_RDONLY).size()
-        guard note.offset <= size else {
-            throw .unusableHome(
-                log: LogDirectory.split(log.path).name,
-                reason: "it has stored events through \(note.sequence), but \(log.segmentPath(note.segment)) ends with "
-                    + "byte \(size) of \(note.offset): move the folder \(log.path) away, and it is filled again from "
-                    + "the home"
-            )
-        }
-        reader = try SegmentReader(
-            log, note.segment, identity, start: (offset: note.offset, sequence: note.sequence + 1))
-    }
-
-    mutating func next() throws(EventLogError) -> (fixed: FixedHeader, place: Place)? {
-        if let waiting {
-            self.waiting = nil
-            return waiting
-        }
-        while true {
-            guard let reader else {
-                guard !segments.isEmpty else { return nil }
-                self.reader = try SegmentReader(log, segments.removeFirst(), identity)
-                continue
-            }
-            let place = Place(segment: reader.first, offset: reader.offset)
-            guard case .batch(let batch) = try unsafe reader.peek(withBody: false) else {
-                self.reader = nil
-                continue
-            }
-            unsafe reader.consume(batch)
-            if unsafe !batch.isOpening { return unsafe (batch.fixed, place) }
-        }
-    }
-
-    /// Makes ``next()`` return the batch that it has just returned once more.
-    mutating func putBack(_ batch: (fixed: FixedHeader, place: Place)) { waiting = batch }
-
-    /// Skips the batches before a sequence.
-    mutating func skip(to sequence: UInt64) throws(EventLogError) {
-        while let batch = try next() {
-            guard batch.fixed.firstSequence < sequence else { return putBack(batch) }
-        }
     }
 }

@@ -16,6 +16,8 @@ struct HomeNote: Hashable {
     /// False while an existing log is copied to its home for the first time, and after the log was written without
     /// its home.
     var isComplete = true
+    /// Whether other hosts wrote the last messages before the place, and this host only followed.
+    var isFollowed = false
 
     static func path(in directory: String) -> String { directory + "/home.json" }
 
@@ -39,9 +41,15 @@ struct HomeNote: Hashable {
         let text = String(decoding: try file.bytes(bytes, at: 0), as: UTF8.self)
         let numbers = text.split { !$0.isASCII || !$0.isNumber }.prefix(4).compactMap { UInt64($0) }
         guard numbers.count == 4 else { return nil }
-        var note = HomeNote(position: numbers[0], segment: numbers[1], offset: numbers[2], sequence: numbers[3])
-        if note.text != text { note.isComplete = false }
-        return note.text == text ? note : nil
+        for isFollowed in [false, true] {
+            for isComplete in [true, false] {
+                let note = HomeNote(
+                    position: numbers[0], segment: numbers[1], offset: numbers[2], sequence: numbers[3],
+                    isComplete: isComplete, isFollowed: isFollowed)
+                if note.text == text { return note }
+            }
+        }
+        return nil
     }
 
     /// Notes that the log is written without its home from now on. Does nothing for a log that never had a home.

@@ -27,8 +27,39 @@ package protocol LogHome: Sendable {
     /// Removes a log from the home. Its snapshots stay.
     func remove(_ log: String) throws(EventLogError)
 
+    /// The channel on which hosts say that they own a log.
+    func beacons(of log: String) throws(EventLogError) -> any HomeBeacons
+
+    /// Why the home cannot store anything at the moment; nil if it can, as far as this process knows.
+    var delay: HomeDelay? { get }
+
     /// Ends every call to this home and its logs that waits, and all later ones. Any thread may call it.
     func interrupt()
+
+    /// Whether ``interrupt()`` was called, so that the home is of no further use.
+    var isInterrupted: Bool { get }
+}
+
+/// Why a home cannot store anything at the moment.
+package enum HomeDelay: Hashable, Sendable {
+    case diskFull
+    /// No majority of the servers can be reached.
+    case noQuorum
+}
+
+/// Short messages about one log from each host to all hosts, including the sender. Nobody keeps them. Any thread may
+/// call the methods.
+package protocol HomeBeacons: Sendable {
+    /// Sends a message. It is lost if there is no connection.
+    func send(_ message: [UInt8])
+
+    /// Waits until messages have come, for at most the given time, and returns them in the order of their coming. May
+    /// return earlier without a message.
+    func receive(atMost limit: Duration) -> [[UInt8]]
+
+    /// A count that grows when messages may have been lost with a connection.
+    var losses: Int { get }
+    var isConnected: Bool { get }
 }
 
 /// A log in its home: messages in one order, each with a position from 1.

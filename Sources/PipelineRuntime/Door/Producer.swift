@@ -63,7 +63,9 @@ package final class Producer {
     private static let silenceMax = Duration.milliseconds(500)
 
     package let socket: any MessageSocket
-    private let endpoint: String
+    private var endpoint: String
+    /// Where the door is now, if it can move to another machine; nil while that is unknown.
+    package var currentEndpoint: () -> String? = { nil }
     package let name: String
     private let secret: String
     private var unanswered: [UnansweredLines] = []
@@ -211,6 +213,10 @@ package final class Producer {
 
     private func ask() throws {
         lastAsked = monotonicNow()
+        if let current = currentEndpoint(), current != endpoint {
+            try socket.move(to: current)
+            endpoint = current
+        }
         _ = try socket.send([LinkFrame.hello(producer: name, secret: secret)], wait: false)
     }
 

@@ -113,12 +113,14 @@ package final class ClientSocket: MessageSocket {
         redialAt = time + ClientSocket.pause
     }
 
-    private func redial() throws(ZMQError) {
-        redialAt = nil
+    private func redial() throws(ZMQError) { try move(to: endpoint) }
+
+    package func move(to new: String) throws(ZMQError) {
+        (redialAt, refusal, hangUps) = (nil, new == endpoint ? refusal : nil, new == endpoint ? hangUps : 0)
         do throws(ZMQError) { try socket.disconnect(endpoint) } catch {
             // `disconnect` fails if libzmq has given up the connection already. This socket then only has to connect.
             guard !error.isTerminated else { throw error }
         }
-        try connect(endpoint)
+        try connect(new)
     }
 }

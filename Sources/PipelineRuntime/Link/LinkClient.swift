@@ -22,7 +22,9 @@ package final class LinkClient {
     private static let openInterval = Duration.milliseconds(20)
 
     package let socket: any MessageSocket
-    package let endpoint: String
+    package private(set) var endpoint: String
+    /// Where the upstream is now, if it can move to another machine; nil while that is unknown.
+    package var currentEndpoint: () -> String? = { nil }
     private let name: String
     private let credit: Int
     private var next: UInt64
@@ -74,8 +76,15 @@ package final class LinkClient {
     /// message. Also reports a refused connection to the operator.
     package func tick(at time: ContinuousClock.Instant) throws(ZMQError) {
         guard time - lastSent >= pollTimeout else { return }
+        if let current = currentEndpoint(), current != endpoint { return try move(to: current) }
         try checkConnection(at: time)
         if isWelcomed { try sendCredit() } else { try open() }
+    }
+
+    private func move(to current: String) throws(ZMQError) {
+        try socket.move(to: current)
+        endpoint = current
+        try openAgain()
     }
 
     private func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) {

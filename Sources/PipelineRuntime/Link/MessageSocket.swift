@@ -5,6 +5,8 @@ package protocol MessageSocket: AnyObject {
     var lastEndpoint: String { get }
 
     func connect(_ endpoint: String) throws(ZMQError)
+    /// Ends the connection to the endpoint that ``connect(_:)`` was last called with, and connects to another one.
+    func move(to endpoint: String) throws(ZMQError)
     func send(_ frames: [UnsafeRawBufferPointer], wait: Bool) throws(ZMQError) -> ZMQSendResult
     func send(_ frames: [[UInt8]], wait: Bool) throws(ZMQError) -> ZMQSendResult
     func receive(into message: ZMQMultipart, wait: Bool) throws(ZMQError) -> ZMQReceiveResult
@@ -22,6 +24,11 @@ extension MessageSocket {
 }
 
 extension ZMQSocket: MessageSocket {
+    package func move(to endpoint: String) throws(ZMQError) {
+        try disconnect(lastEndpoint)
+        try connect(endpoint)
+    }
+
     package func add(to poller: ZMQPoller) -> Int { poller.add(self, .readable) }
 }
 

@@ -17,7 +17,7 @@ package final class PipelineProcess: Sendable {
         _ file: PipelineFile, context: HostContext, surroundings: (PipelineStage) -> HostSurroundings
     ) throws {
         self.context = context
-        hosts = try file.stagesInOrder.map { stage in
+        hosts = try file.stagesOfHost.map { stage in
             var surroundings = surroundings(stage)
             surroundings.hasOwnProcess = false
             return try StageHost(stage, of: file, in: surroundings)

@@ -19,7 +19,8 @@ package struct CheckedPipeline {
     /// - Throws: ``PipelineFileError`` with all mistakes that can be found independently.
     package init(_ text: PipelineText, checkingAllStagesWith registry: Registry) throws {
         path = text.path
-        file = try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction)
+        file = try CheckedPipeline.ofThisHost(
+            try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction))
         try checkHome()
     }
 
@@ -27,10 +28,30 @@ package struct CheckedPipeline {
     package init(_ text: PipelineText, checkingOnlyStagesOf registry: Registry) throws {
         let check = StageCheck(registry: registry)
         path = text.path
-        file = try PipelineFile.parse(text, registry: registry) { stage throws(PipelineFileError) in
-            if registry.stages[stage.kind] != nil { try check(stage) }
-        }
+        file = try CheckedPipeline.ofThisHost(
+            try PipelineFile.parse(text, registry: registry) { stage throws(PipelineFileError) in
+                if registry.stages[stage.kind] != nil { try check(stage) }
+            })
         try checkHome()
+    }
+
+    /// The file as the host runs it that the environment names; the file itself if it has no hosts, or if the
+    /// environment names none.
+    private static func ofThisHost(_ file: PipelineFile) throws(PipelineFileError) -> PipelineFile {
+        guard !file.hosts.isEmpty, let name = getenv(hostVariable) else { return file }
+        return try file.on(String(cString: name))
+    }
+
+    /// The environment variable with the name of this host.
+    private static let hostVariable = "BELFRY_HOST"
+
+    /// The pipeline for programs that run or reach stages.
+    ///
+    /// - Parameter name: The name of this host; nil for the one that the environment names.
+    /// - Throws: ``PipelineFileError`` if the file has no such host, or if it has hosts and none was named.
+    package func onHost(_ name: String? = nil) throws(PipelineFileError) -> CheckedPipeline {
+        if name == nil, file.host != nil { return self }
+        return CheckedPipeline(path: path, file: try file.on(name))
     }
 
     private func checkHome() throws {

@@ -3,7 +3,7 @@ import PipelineRuntime
 
 extension HostSurroundings {
     /// Opens homes of logs in JetStream. Messages to the operator go to standard error.
-    package static let openJetStreamHome: HomeOpener = { settings, pipeline, stage in
-        try JetStreamHome(settings, pipeline: pipeline) { StandardError.write("\(stage): \($0)") }
+    package static let openJetStreamHome: HomeOpener = { settings, pipeline, host, stage in
+        try JetStreamHome(settings, pipeline: pipeline, host: host) { StandardError.write("\(stage): \($0)") }
     }
 }

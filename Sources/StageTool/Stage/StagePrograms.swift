@@ -8,7 +8,10 @@ package struct StagePrograms {
 
     package init(belfry: String = SiblingProgram.running) { self.belfry = belfry }
 
-    package func program(for stage: PipelineStage, pipeline: String) -> Supervisor.Program {
-        Supervisor.Program(stage: stage.name, command: [belfry, "stage", stage.name, "--pipeline", pipeline])
+    /// - Parameter host: The name of this host in the pipeline file; nil if the file names no hosts.
+    package func program(for stage: PipelineStage, pipeline: String, host: String? = nil) -> Supervisor.Program {
+        let onHost = host.map { ["--host", $0] } ?? []
+        return Supervisor.Program(
+            stage: stage.name, command: [belfry, "stage", stage.name, "--pipeline", pipeline] + onHost)
     }
 }

@@ -50,7 +50,14 @@ final class MemoryHome: LogHome {
         }
     }
 
+    var delay: HomeDelay? { nil }
+
+    func beacons(of log: String) throws(EventLogError) -> any HomeBeacons {
+        throw .unusableHome(log: log, reason: "a home in memory has one host")
+    }
+
     func interrupt() {}
+    var isInterrupted: Bool { false }
 
     /// The batches of all messages.
     func batches() throws -> [ModelBatch] {

@@ -165,6 +165,7 @@ final class SimulatedRouter: MessageSocket {
         try send(frames.map { Array($0) }, wait: wait)
     }
 
+    func move(to endpoint: String) throws(ZMQError) {}
     func connect(_ endpoint: String) throws(ZMQError) {}
     func close() { network.close(self) }
     func add(to poller: ZMQPoller) -> Int { -1 }
@@ -182,6 +183,7 @@ final class SimulatedDealer: MessageSocket {
 
     var hasInput: Bool { inbox.first.map { $0.due <= network.time.elapsed } ?? false }
 
+    func move(to endpoint: String) throws(ZMQError) {}
     func connect(_ endpoint: String) throws(ZMQError) { lastEndpoint = endpoint }
 
     func send(_ frames: [[UInt8]], wait: Bool) throws(ZMQError) -> ZMQSendResult {

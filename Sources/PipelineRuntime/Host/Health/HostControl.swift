@@ -9,6 +9,9 @@ package final class HostControl: Sendable {
 
     private struct State {
         var isStopAsked = false
+        var isHandOverAsked = false
+        var continuesHere = false
+        var stopObservers: [@Sendable () -> Void] = []
         var report = HostReport()
         var waiters: [@Sendable (HostReport) -> Bool] = []
     }
@@ -18,9 +21,43 @@ package final class HostControl: Sendable {
 
     /// Asks the host to take no more input. The host finishes the work that it has begun, makes it durable and returns.
     /// It waits at most ten seconds for that work, for example for the answers to pushes in flight.
-    package func stop() {
-        state.withLock { $0.isStopAsked = true }
+    ///
+    /// - Parameter continuesHere: Whether another host object of this process continues at once, so that no other
+    ///   machine should take the log over.
+    package func stop(continuesHere: Bool = false) {
+        let observers = state.withLock { state in
+            state.isStopAsked = true
+            state.continuesHere = continuesHere
+            return state.stopObservers
+        }
+        for observer in observers { observer() }
         wake.signal()
+    }
+
+    /// Asks the host to end as ``stop(continuesHere:)`` does, and then to stand by for another machine. Does nothing in
+    /// a pipeline without hosts.
+    func handOver() {
+        state.withLock { $0.isHandOverAsked = true }
+        wake.signal()
+    }
+
+    /// Whether the host was asked to hand over and not to stop. Forgets the request.
+    func takeHandOver() -> Bool {
+        state.withLock { state in
+            defer { state.isHandOverAsked = false }
+            return state.isHandOverAsked && !state.isStopAsked
+        }
+    }
+
+    var continuesHere: Bool { state.withLock { $0.continuesHere } }
+
+    /// Calls `body` once when the host is asked to stop; at once if it was asked already.
+    func onStop(_ body: @escaping @Sendable () -> Void) {
+        let isStopAsked = state.withLock { state in
+            state.stopObservers.append(body)
+            return state.isStopAsked
+        }
+        if isStopAsked { body() }
     }
 
     /// The state that the host has published last, usually at the end of a turn.
@@ -55,7 +92,8 @@ package final class HostControl: Sendable {
         publish(report)
     }
 
-    var isStopAsked: Bool { state.withLock { $0.isStopAsked } }
+    /// Whether the host was asked to stop or to hand over.
+    var isStopAsked: Bool { state.withLock { $0.isStopAsked || $0.isHandOverAsked } }
 
     func publish(_ report: HostReport) {
         state.withLock { state in
@@ -79,6 +117,11 @@ package struct HostReport: Sendable, Hashable {
         case running
         /// The disk has no room. The stage takes no input until there is room; then it continues by itself.
         case diskFull = "disk_full"
+        /// The logs are kept on servers, and no majority of these can be reached. The stage takes no input until then;
+        /// then it continues by itself.
+        case noQuorum = "no_quorum"
+        /// Another machine runs the stage. This one follows its log, and takes over when the other one falls silent.
+        case standingBy = "standing_by"
         case stopped
     }
 

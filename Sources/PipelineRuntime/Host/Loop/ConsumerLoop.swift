@@ -74,7 +74,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var conditions: HostState.Conditions {
         .init(
             isLogFull: outlet.isFull, haveTransportsRoom: haveTransportsRoom, hasAnswers: transports.hasAnswers,
-            isStopping: control.isStopAsked)
+            isStopping: control.isStopAsked, mayBeReplaced: outlet.mayBeReplaced)
     }
 
     /// Whether the transports accept more pushes; in virtual time, whether all pushes are answered.

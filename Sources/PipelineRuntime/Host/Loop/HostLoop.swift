@@ -101,6 +101,7 @@ struct HostLoop {
         defer { work.outlet.server.health = { _ in [] } }
         try runTurns(work, poller)
         try work.finish()
+        if !control.continuesHere { work.outlet.lease?.giveUp() }
         report(work, phase: .stopped)
     }
 
@@ -149,7 +150,11 @@ struct HostLoop {
     private func report(_ work: some HostWork, phase: HostReport.Phase?) {
         var report = control.report
         work.fill(&report)
-        if work.outlet.isDiskFull { report.phase = .diskFull }
+        switch work.outlet.homeDelay {
+        case .diskFull: report.phase = .diskFull
+        case .noQuorum: report.phase = .noQuorum
+        case nil: if work.outlet.isDiskFull { report.phase = .diskFull }
+        }
         report.shortage = work.outlet.room.shortage
         if plan.clock == .wall { _ = work.outlet.now() }
         report.clockBehind = work.outlet.clockBehind

@@ -68,6 +68,8 @@ struct HostState: Hashable {
         var haveTransportsRoom = true
         var hasAnswers = false
         var isStopping = false
+        /// Whether another machine may have taken the log over, so that no push is handed out.
+        var mayBeReplaced = false
     }
 
     private var past = Past.unknown
@@ -125,7 +127,7 @@ struct HostState: Hashable {
     }
 
     func mayHandOut(_ conditions: Conditions) -> Bool {
-        hasCaughtUp && !conditions.isLogFull && !conditions.isStopping
+        hasCaughtUp && !conditions.isLogFull && !conditions.isStopping && !conditions.mayBeReplaced
     }
 
     /// Whether held input or an unfinished step can continue.

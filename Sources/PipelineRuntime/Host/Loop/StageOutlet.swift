@@ -10,6 +10,11 @@ final class StageOutlet {
     /// Nil for local files alone.
     private let home: (any LogHome)?
     let deadLetters: DeadLetters
+    /// Nil if no other machine may run the stage.
+    let lease: OwnerLease?
+    private let takeOver: Duration?
+    /// Since when the home has not stored a batch, and how many batches it must store to have it.
+    private var unstored: (since: ContinuousClock.Instant, batches: UInt64)?
     private let stage: String
     private let sync: SyncPolicy
     private let monotonicNow: @Sendable () -> ContinuousClock.Instant
@@ -38,6 +43,8 @@ final class StageOutlet {
     init(_ plan: HostPlan, _ sockets: some HostConnections) throws {
         home = try plan.openHome()
         log = try EventLogWriter(plan.logOptions(in: home))
+        lease = try StageOutlet.lease(plan, log, home)
+        takeOver = plan.hosts?.takeOver
         stage = plan.stage
         sync = home == nil ? plan.sync : .always
         batchBytesFull = home == nil ? 8 << 20 : HomeMessage.batchBytesMax / 3
@@ -53,6 +60,30 @@ final class StageOutlet {
         time = LogTime(plan.time)
         pauses = PauseMeter(monotonicNow)
         server.first = try log.segments().first?.firstSequence ?? 1
+    }
+
+    private static func lease(
+        _ plan: HostPlan, _ log: EventLogWriter, _ home: (any LogHome)?
+    ) throws -> OwnerLease? {
+        guard let hosts = plan.hosts, let home else { return nil }
+        return OwnerLease(
+            plan, hosts, try home.beacons(of: plan.logName), owner: log.ownerPosition, last: log.durableEnd)
+    }
+
+    /// Whether another machine may have taken the log over without this one's knowledge.
+    var mayBeReplaced: Bool {
+        guard let lease, let takeOver else { return false }
+        let now = monotonicNow()
+        if let unstored, now - unstored.since >= takeOver / 3 { return true }
+        return !lease.isFresh(at: now)
+    }
+
+    /// Notes since when the home has not stored a batch.
+    private func noteUnstored() {
+        guard lease != nil else { return }
+        let (stored, batches) = (log.durableBatches, log.batches)
+        if let unstored, stored < unstored.batches { return }
+        unstored = stored < batches ? (monotonicNow(), batches) : nil
     }
 
     /// The log's time now, for a stage on the machine's clock. `latest` is the latest time that the stage has seen.
@@ -79,6 +110,9 @@ final class StageOutlet {
     /// Whether outputs cannot be appended at the moment, so that the stage takes no input: the disk is full, or too
     /// much waits for the home of the logs.
     var isFull: Bool { isDiskFull || isHomeBehind }
+
+    /// Why the home of the logs cannot store anything at the moment; nil if it can.
+    var homeDelay: HomeDelay? { home?.delay }
 
     private var isHomeBehind: Bool { log.isHomeBehind(before: 0) || deadLetters.isWaitingForHome }
 
@@ -148,6 +182,8 @@ final class StageOutlet {
     func revealDurable() throws {
         try log.check()
         try deadLetters.check()
+        try lease?.check()
+        noteUnstored()
         try checkSegment()
         if sync == .always { server.reveal(through: log.durableSequence) }
     }
@@ -180,6 +216,7 @@ final class StageOutlet {
     func onDurable(_ body: @escaping @Sendable () -> Void) {
         log.onDurable { _ in body() }
         deadLetters.onDurable = body
+        lease?.onNews(body)
     }
 
     func close() throws {

@@ -122,7 +122,7 @@ package final class ReloadableStage: Sendable {
             await drop(preparedReload)
             throw ReloadError.ended
         }
-        current.control.stop()
+        current.control.stop(continuesHere: true)
         let control = preparedReload.host.control
         guard await control.wait(until: { $0.phase != .starting && $0.phase != .stopped }) else {
             throw ReloadError.ended

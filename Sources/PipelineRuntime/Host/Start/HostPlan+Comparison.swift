@@ -10,7 +10,7 @@ extension HostPlan {
             ("data.mode", mode == other.mode), ("seed", identity == other.identity), ("log.sync", sync == other.sync),
             ("log.segmentBytes", segmentBytesMax == other.segmentBytesMax),
             ("log.snapshotBytes", snapshotBytes == other.snapshotBytes),
-            ("log.retention", retention == other.retention),
+            ("log.retention", retention == other.retention), ("hosts", hosts == other.hosts),
         ]
         let keysOfThisStage = [
             ("bind", bind == other.bind), ("door", door == other.door), ("curve", curve == other.curve),

@@ -28,6 +28,11 @@ package struct HostPlan: Sendable {
     var sync: SyncPolicy
     /// Where the stage's logs are kept besides the local files; nil for local files alone.
     var home: HomeSettings?
+    /// The machines that may run the stage; nil if the file names none.
+    var hosts: HostsPlan?
+    /// If set, the stage's log is taken over in its home only if it ends there at this position.
+    var endInHome: UInt64?
+    private let openedHome = OpenedHome()
     /// The pipeline's name.
     var pipeline: String
     /// A segment is closed before it grows beyond this size. A larger batch gets a segment of its own.
@@ -51,6 +56,8 @@ package struct HostPlan: Sendable {
     var inputLog: String?
     /// Where producers connect; nil unless the stage is a source.
     package var door: String?
+    /// The door's address in the file. In a pipeline with hosts, ``door`` is that on this machine.
+    var doorInFile: String?
     /// The pipeline's data folder.
     var data: String
     var curve: CurvePlan?
@@ -72,16 +79,35 @@ package struct HostPlan: Sendable {
 
     var hasDeadLetters: Bool { access(logsDirectory + "/" + deadLettersName + "/log.json", F_OK) == 0 }
 
-    /// Opens the home of the stage's logs; nil if they are only in local files.
+    /// The home of the stage's logs; nil if they are only in local files. Copies of this plan share one connection.
     func openHome() throws -> (any LogHome)? {
         guard let home else { return nil }
         guard let open = surroundings.openHome else {
             throw home.place.fail("home", "this program cannot use logs in \(LogSettings.jetStreamName)")
         }
-        return try open(home, pipeline, stage)
+        return try openedHome.get { try open(home, pipeline, hosts?.own.name, stage) }
     }
 
-    func logOptions(in home: (any LogHome)?) -> EventLogOptions { options(logName, identity, home) }
+    /// Finds the machine that runs the upstream; nil if the upstream cannot move.
+    func upstreamWatch() throws -> OwnerWatch? {
+        guard let hosts, let log = hosts.upstreamLog, let home = try openHome() else { return nil }
+        return OwnerWatch(hosts.all, try home.beacons(of: log))
+    }
+
+    /// Finds the machine that runs this stage; nil if the stage cannot move.
+    package func ownerWatch() throws -> OwnerWatch? {
+        guard let hosts, let home = try openHome() else { return nil }
+        return OwnerWatch(hosts.all, try home.beacons(of: logName))
+    }
+
+    /// The door's address on a host; nil without a door.
+    package func door(on host: HostSettings?) -> String? { doorInFile.flatMap { host?.endpoint(of: $0) } }
+
+    func logOptions(in home: (any LogHome)?) -> EventLogOptions {
+        var options = options(logName, identity, home)
+        options.endInHome = endInHome
+        return options
+    }
 
     /// The options of the dead letters' log. Its identity is computed from the identity of the stage's log, so that a
     /// seeded pipeline is reproducible.
@@ -113,7 +139,7 @@ extension HostPlan {
         identity = file.seed.map { LogIdentity(seed: $0, name: stage.logName) }
         mode = file.dataMode
         sync = file.log.sync
-        (home, pipeline) = (file.log.home, file.name)
+        (home, pipeline, hosts) = (file.log.home, file.name, HostsPlan(stage, of: file))
         segmentBytesMax = file.log.segmentBytes
         snapshotBytes = file.log.snapshotBytes
         retention = file.log.retention
@@ -124,7 +150,8 @@ extension HostPlan {
         upstream = file.upstream(of: stage)?.bind
         inputLog = file.upstream(of: stage).map { "\(file.data)/logs/\($0.logName)" }
         var settings = stage.settings
-        door = stage.from == nil ? HostPlan.door(of: stage, try settings.optionalAddress("door"), file) : nil
+        doorInFile = try settings.optionalAddress("door")
+        door = stage.from == nil ? HostPlan.door(of: stage, doorInFile, file) : nil
         curve = try CurvePlan(stage, of: file, tool: surroundings.toolKeys)
         command = stage.command
         directory = stage.directory
@@ -134,7 +161,8 @@ extension HostPlan {
     /// The door's address. A stage on an `inproc` link has an `inproc` door, whatever the file says.
     private static func door(of stage: PipelineStage, _ given: String?, _ file: PipelineFile) -> String {
         if stage.bind.hasPrefix("inproc://") { return stage.bind + "-door" }
-        return given ?? "ipc://\(file.data)/\(stage.name).door"
+        if let given { return file.host?.endpoint(of: given, listens: true) ?? given }
+        return "ipc://\(file.data)/\(stage.name).door"
     }
 
     static func check(

@@ -35,8 +35,11 @@ struct HostSockets: HostConnections {
 
     func connect(after: UInt64) throws -> any StageInlet {
         let socket = try ClientSocket(context, plan.curve?.toUpstream, options.with { $0.queuesOnlyIfConnected = true })
-        return try LinkClient(
+        let watch = try plan.upstreamWatch()
+        let client = try LinkClient(
             socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, monotonicNow: plan.time.monotonicNow)
+        if let watch { client.currentEndpoint = { [hosts = plan.hosts] in hosts?.upstream(on: watch.owner()) } }
+        return client
     }
 
     private func bind(_ socket: ZMQSocket, _ endpoint: String, key: String) throws {

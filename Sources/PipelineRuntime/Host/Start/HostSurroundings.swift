@@ -5,8 +5,10 @@ import ZeroMQ
 /// Takes all pushes, in order, instead of the transports in the pipeline file.
 package typealias PushSink = @Sendable ([Delivery]) -> Void
 
-/// Opens the home of a pipeline's logs for a stage: its settings, the pipeline's name and the stage's name.
-package typealias HomeOpener = @Sendable (HomeSettings, _ pipeline: String, _ stage: String) throws -> any LogHome
+/// Opens the home of a pipeline's logs for a stage. `host` is the name of this host in the pipeline file; nil if the file
+/// names no hosts.
+package typealias HomeOpener =
+    @Sendable (HomeSettings, _ pipeline: String, _ host: String?, _ stage: String) throws -> any LogHome
 
 /// The values that a host gets from the program that runs it.
 package struct HostSurroundings: Sendable {

@@ -1,3 +1,4 @@
+import EventLog
 import PipelineKit
 import ZeroMQ
 
@@ -6,7 +7,7 @@ import ZeroMQ
 /// The stage may run in a process of its own or share one with other stages. The difference has no effect on the stage.
 package struct StageHost: Sendable {
     /// The host's plan, from the pipeline file.
-    package let plan: HostPlan
+    package private(set) var plan: HostPlan
     /// Stops the host and reports its state, from any thread.
     package let control: HostControl
     private let stage: PipelineStage
@@ -45,6 +46,30 @@ package struct StageHost: Sendable {
 
     /// Runs with transports that may be open already, and that stay open after the run.
     func run(with transports: StageTransports) async throws {
+        guard let hosts = plan.hosts else { return try await runOnce(with: transports) }
+        var hasHandedOver = false
+        while true {
+            let standBy = StandBy(
+                plan: plan, hosts: hosts, control: control, context: context, hasHandedOver: hasHandedOver)
+            let end = try await SocketThread.run(name: plan.stage) { try standBy.wait() }
+            guard let end else { return }
+            var owner = self
+            owner.plan.endInHome = end
+            do {
+                try await owner.runOnce(with: transports)
+                hasHandedOver = control.takeHandOver()
+                guard hasHandedOver else { return }
+            } catch let error as EventLogError {
+                guard case .replaced = error else { throw error }
+                hasHandedOver = false
+                if !control.isStopAsked { StandardError.write("\(plan.stage): \(error)") }
+            }
+            await transports.close()
+        }
+    }
+
+    /// Runs on this machine, until the host was stopped or replaced.
+    private func runOnce(with transports: StageTransports) async throws {
         if !plan.command.isEmpty { return try await runPlugin(plan.command) }
         guard let type = registry.stages[kind] else { return }
         try await run(type, transports)
@@ -132,8 +157,10 @@ package struct StageHost: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             let endpoint = plan.pluginEndpoint
             group.addTask {
-                defer { control.stop() }
-                try await process.keepRunning(endpoint: endpoint)
+                do { try await process.keepRunning(endpoint: endpoint) } catch {
+                    control.stop()
+                    throw error
+                }
             }
             defer { process.stop() }
             try await SocketThread.run(name: plan.stage) {

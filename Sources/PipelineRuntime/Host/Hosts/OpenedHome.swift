@@ -1,0 +1,17 @@
+import EventLog
+import Synchronization
+
+/// The home of a stage's logs once it was opened.
+final class OpenedHome: Sendable {
+    private let home = Mutex<(any LogHome)?>(nil)
+
+    /// The open home. Calls `open` if there is none, or if it was interrupted.
+    func get(_ open: () throws -> any LogHome) throws -> any LogHome {
+        try home.withLock { home in
+            if let home, !home.isInterrupted { return home }
+            let new = try open()
+            home = new
+            return new
+        }
+    }
+}

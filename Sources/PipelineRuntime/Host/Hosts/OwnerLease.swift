@@ -1,0 +1,99 @@
+import EventLog
+import Foundation
+import Synchronization
+import Time
+
+/// Says to the other hosts that this host owns a log, and hears if another host has taken the log over.
+///
+/// A lease proves nothing: only the home keeps a replaced host from writing. But a host that was paused or cut off hears
+/// nothing of itself for a while, so it knows that it may have been replaced.
+final class OwnerLease: Sendable {
+    private struct State {
+        /// When the beacon was sent that this host has heard last of its own.
+        var heard: ContinuousClock.Instant
+        /// Wakes the stage's loop.
+        var wake: (@Sendable () -> Void)?
+        /// The host that has taken the log over.
+        var successor: String?
+        var ends = false
+    }
+
+    private let plan: HostPlan
+    private let hosts: HostsPlan
+    private let beacons: any HomeBeacons
+    private let owner: UInt64
+    private let start: ContinuousClock.Instant
+    private let last: @Sendable () -> UInt64
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - owner: The position in the home of the message with which this host took the log over.
+    ///   - last: The last event of the log.
+    init(
+        _ plan: HostPlan, _ hosts: HostsPlan, _ beacons: any HomeBeacons, owner: UInt64,
+        last: @escaping @Sendable () -> UInt64
+    ) {
+        (self.plan, self.hosts, self.beacons, self.owner) = (plan, hosts, beacons, owner)
+        self.last = last
+        start = plan.time.monotonicNow()
+        state = Mutex(State(heard: start))
+        Thread.detachNewThread { [weak self] in OwnerLease.work { self } }
+    }
+
+    /// Whether this host has just heard itself, so that no other host can have waited long enough to take over.
+    func isFresh(at time: ContinuousClock.Instant) -> Bool {
+        state.withLock { $0.successor == nil && time - $0.heard < hosts.takeOver / 3 }
+    }
+
+    /// - Throws: ``EventLogError/replaced(log:reason:)`` if another host has taken the log over.
+    func check() throws(EventLogError) {
+        guard let successor = state.withLock({ $0.successor }) else { return }
+        throw .replaced(log: plan.logName, reason: "by host \(successor)")
+    }
+
+    /// Sets what is called on another thread when ``isFresh(at:)`` or ``check()`` may have changed.
+    func onNews(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.wake = body } }
+
+    /// Gives the log up: another host may take it over at once. Call this after the log was closed.
+    func giveUp() {
+        end()
+        beacons.send(beacon(ends: true).bytes)
+    }
+
+    /// Falls silent. Other hosts take the log over after a while.
+    func end() { state.withLock { $0.ends = true } }
+
+    private func beacon(ends: Bool = false) -> OwnerBeacon {
+        OwnerBeacon(
+            host: hosts.own.name, owner: owner, last: last(), time: plan.time.wall(), sent: sentNow, ends: ends)
+    }
+
+    private var sentNow: Int64 { Int64((plan.time.monotonicNow() - start) / .microseconds(1)) }
+
+    /// - Parameter lease: Nil when nobody needs the lease any more.
+    private static func work(_ lease: () -> OwnerLease?) {
+        while let lease = lease(), lease.workOnce() {}
+    }
+
+    /// - Returns: Whether there is more to do.
+    private func workOnce() -> Bool {
+        guard state.withLock({ !$0.ends && $0.successor == nil }) else { return false }
+        beacons.send(beacon().bytes)
+        let end = plan.time.monotonicNow() + hosts.beaconInterval
+        while case let rest = end - plan.time.monotonicNow(), rest > .zero {
+            for message in beacons.receive(atMost: rest) { take(message) }
+        }
+        return true
+    }
+
+    private func take(_ message: [UInt8]) {
+        guard let beacon = OwnerBeacon(message), hosts.knows(beacon.host) else { return }
+        if beacon.owner == owner, beacon.host == hosts.own.name {
+            let sent = start + .microseconds(beacon.sent)
+            state.withLock { $0.heard = max($0.heard, min(sent, plan.time.monotonicNow())) }
+        } else if beacon.owner > owner, beacon.host != hosts.own.name {
+            state.withLock { $0.successor = beacon.host }
+        }
+        state.withLock { $0.wake }?()
+    }
+}

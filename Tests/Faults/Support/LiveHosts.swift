@@ -1,0 +1,167 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// Two hosts that run one pipeline: two addresses of this machine, each with its own folder and pipeline file. Only one
+/// thread may use it.
+final class LiveHosts {
+    static let names = ["a", "b"]
+
+    let folder: Folder
+    private var ups: [String: SpawnedProgram] = [:]
+    private var sends = 0
+    private let ports: [ReservedPort]
+
+    /// - Parameters:
+    ///   - replicas: On how many servers each event is stored.
+    ///   - takeOver: The setting of that name.
+    init(on servers: NATSServers, replicas: Int = 1, takeOver: String = "1s") throws {
+        folder = try Folder()
+        ports = try (0..<6).map { _ in try ReservedPort(forServer: true) }
+        let text = LiveHosts.yaml(servers, replicas, takeOver, ports.map(\.number))
+        for host in LiveHosts.names {
+            mkdir(folder.file(host), 0o755)
+            try folder.write(text, to: "\(host)/pipeline.yaml")
+        }
+        for host in LiveHosts.names { try start(host) }
+    }
+
+    deinit { for host in ups.keys { kill(host) } }
+
+    private static func yaml(
+        _ servers: NATSServers, _ replicas: Int, _ takeOver: String, _ ports: [Int]
+    ) -> String {
+        func address(_ index: Int) -> String { #""tcp://127.0.0.1:\#(ports[index])""# }
+        return """
+            pipeline: hosts
+            data: data
+            seed: faults
+            log:
+              home: jetstream
+              servers: [\(servers.addresses.map { "\"\($0)\"" }.joined(separator: ", "))]
+              replicas: \(replicas)
+              takeOver: \(takeOver)
+              snapshotBytes: 4KiB
+              segmentBytes: 64KiB
+            hosts:
+              a: {address: 127.0.0.1}
+              b: {address: 127.0.0.2}
+            stages:
+              ingest: {bind: \(address(0)), door: \(address(5))}
+              match: {from: ingest, bind: \(address(1))}
+              coalesce: {from: match, window: 0s, bind: \(address(2))}
+              payload: {from: coalesce, bind: \(address(3))}
+              deliver:
+                from: payload
+                bind: \(address(4))
+                transports:
+                  apns: {use: file, path: pushes.ndjson}
+            """
+    }
+
+    func file(of host: String) -> String { folder.file("\(host)/pipeline.yaml") }
+
+    /// Starts a host, and waits until each of its stages runs or stands by.
+    func start(_ host: String) throws {
+        let up = try SpawnedProgram("belfry", ["up", file(of: host), "--host", host])
+        ups[host] = up
+        try up.wait("host \(host) is ready") { up.lines.contains("ready") }
+    }
+
+    /// Everything that the processes of a host have said.
+    func lines(of host: String) -> [String] {
+        ups[host]?.read(wait: .zero)
+        return ups[host]?.lines ?? []
+    }
+
+    func wait(for host: String, _ what: String, until isMet: ([String]) throws -> Bool) throws {
+        guard let up = ups[host] else { throw FaultError("host \(host) does not run") }
+        try up.wait(what) { try isMet(up.lines) }
+    }
+
+    /// Waits until a host runs every stage.
+    func waitUntilOwner(_ host: String) throws {
+        try wait(for: host, "host \(host) runs every stage") { lines in
+            LivePipeline.stages.allSatisfy { LiveHosts.isOwner(of: $0, lines) }
+        }
+    }
+
+    /// Whether the host with these lines runs the stage.
+    static func isOwner(of stage: String, _ lines: [String]) -> Bool {
+        let last = lines.last { line in
+            line == "\(stage): standing by" || line.hasPrefix("\(stage): this host runs")
+                || line.hasPrefix("\(stage): ready")
+        }
+        return last.map { !$0.hasSuffix("standing by") } ?? false
+    }
+
+    /// The process of a stage that runs or stands by on a host.
+    func process(of stage: String, on host: String) -> Int32? { processes(of: host)[stage] }
+
+    private func processes(of host: String) -> [String: Int32] {
+        var found: [String: Int32] = [:]
+        for line in lines(of: host) {
+            guard let stage = line.split(separator: ":").first.map(String.init),
+                let pid = line.firstMatch(of: /, process ([0-9]+)/).flatMap({ Int32($0.1) })
+            else { continue }
+            found[stage] = pid
+        }
+        return found
+    }
+
+    /// Kills all processes of a host at once, as if the machine had lost its power.
+    func kill(_ host: String) {
+        guard let up = ups.removeValue(forKey: host) else { return }
+        for _ in 0..<5 { up.read(wait: .zero) }
+        ups[host] = up
+        let pids = [up.pid] + processes(of: host).values
+        ups[host] = nil
+        Cost.spend(.kills)
+        for pid in pids { Glibc.kill(pid, SIGKILL) }
+    }
+
+    /// Sends a signal to all processes of a host.
+    func signal(_ host: String, _ number: Int32) {
+        guard let up = ups[host] else { return }
+        for pid in processes(of: host).values { Glibc.kill(pid, number) }
+        up.signal(number)
+    }
+
+    /// Begins to send commands from a host.
+    func send(_ commands: ArraySlice<String>, from host: String = "a") throws -> SpawnedProgram {
+        sends += 1
+        let name = "commands-\(sends).ndjson"
+        try folder.write(commands.joined(separator: "\n") + "\n", to: name)
+        return try SpawnedProgram(
+            "belfry", ["send", file(of: host), "--producer", "p\(sends)", "--wait", folder.file(name)])
+    }
+
+    /// The pushes of both hosts.
+    func pushes() throws -> [String] {
+        try LiveHosts.names.flatMap { host in
+            let name = "\(host)/pushes.ndjson"
+            return access(folder.file(name), F_OK) == 0 ? try folder.lines(of: name) : []
+        }
+    }
+
+    /// The pushes that `belfry run`, which nothing disturbs, makes from the commands.
+    func expectedPushes(for commands: [String]) throws -> Set<String> {
+        try folder.write(commands.joined(separator: "\n") + "\n", to: "all.ndjson")
+        let run = try SpawnedProgram(
+            "belfry", ["run", file(of: "a"), folder.file("all.ndjson")], output: folder.file("expected.ndjson"))
+        let status = try run.waitUntilExit()
+        guard status == 0 else {
+            throw FaultError("belfry run ended with \(status)\n\(run.lines.joined(separator: "\n"))")
+        }
+        return Set(try folder.lines(of: "expected.ndjson"))
+    }
+
+    /// Stops a host, and waits until all its processes have ended.
+    ///
+    /// - Returns: The exit status of `belfry up`.
+    func stop(_ host: String) throws -> Int32? {
+        guard let up = ups[host] else { return nil }
+        up.signal(SIGTERM)
+        return try up.waitUntilExit()
+    }
+}
