@@ -56,10 +56,16 @@ package struct SegmentsOnDisk: Sendable {
     /// Removes the segments that ``removable(before:)`` returned: see ``EventLogWriter/trim(before:)``.
     @discardableResult
     package func remove(_ removable: [SegmentFacts]) throws(EventLogError) -> [SegmentFacts] {
+        // After a failure, the same segments are removable again. So the home is trimmed first.
+        if let last = removable.last { try trimHome?(last.lastSequence + 1) }
+        return try removeFiles(removable)
+    }
+
+    /// As ``remove(_:)``, but removes nothing from the log's home.
+    @discardableResult
+    func removeFiles(_ removable: [SegmentFacts]) throws(EventLogError) -> [SegmentFacts] {
         guard let last = removable.last else { return [] }
         let first = last.lastSequence + 1
-        // After a failure, the same segments are removable again. So the home is trimmed first.
-        try trimHome?(first)
         // The opening of the oldest remaining segment has the cursor and time of the removed segments. So it must be
         // durable before they are removed.
         try OpenFile(directory.segmentPath(first), O_RDONLY).synchronize(directory.calls)

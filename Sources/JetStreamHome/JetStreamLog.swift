@@ -143,6 +143,14 @@ final class JetStreamLog: HomeLog {
         }
     }
 
+    func firstSequence() throws(EventLogError) -> UInt64? {
+        try HomeProblem.catching(log) {
+            let info = try jetStream.info(name.stream)
+            guard info.last >= info.first else { return nil }
+            return try firstBatches(from: info.first, below: info.last + 1)?.first
+        }
+    }
+
     /// The position of the message with an event, or of the first message that begins with it.
     private func position(of sequence: UInt64, in positions: ClosedRange<UInt64>) throws -> UInt64 {
         var (low, high) = (positions.lowerBound, positions.upperBound + 1)

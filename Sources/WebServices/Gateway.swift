@@ -66,9 +66,9 @@ package final class Gateway: Sendable {
         (self.path, self.file, self.say, reads) = (path, file, say, ReadThreads(now: now))
         folder = settings.folder(of: file)
         context = try HostContext()
-        plan = try StageHost(
-            file.sourceStage, of: file, in: HostSurroundings(registry: .builtInStages, context: context)
-        ).plan
+        var surroundings = HostSurroundings(registry: .builtInStages, context: context)
+        surroundings.openHome = HostSurroundings.openJetStreamHome
+        plan = try StageHost(file.sourceStage, of: file, in: surroundings).plan
         let (stop, stopped) = AsyncStream.makeStream(of: Void.self)
         signals = Signals(
             door: try WakeSignal(), questions: try WakeSignal(), store: try WakeSignal(), assets: try WakeSignal(),
@@ -167,8 +167,12 @@ extension Gateway {
     }
 
     private func logEnd() throws -> LogEnd? {
-        let probe = try HealthProbe(plan, context)
+        let watch = try plan.ownerWatch()
+        var probe = try HealthProbe(plan, context)
         while mayServe {
+            if let endpoint = plan.bind(on: watch?.owner(atMost: .milliseconds(200))), endpoint != probe.endpoint {
+                probe = try HealthProbe(plan, context, endpoint: endpoint)
+            }
             if let refusal = try probe.refusal(onlyIfCertain: true) { throw refusal }
             guard let answer = try probe.ask(timeout: .milliseconds(200)), let end = LogEnd(answer) else { continue }
             return end
@@ -185,6 +189,9 @@ extension Gateway {
             let name = "api \(LogIdentity(seed: secret, name: PipelineFile.gatewayName))"
             let producer = try Producer(
                 socket, endpoint: plan.door ?? "", name: name, secret: secret, wake: signals.door)
+            if let watch = try plan.ownerWatch() {
+                producer.currentEndpoint = { [plan] in plan.door(on: watch.owner()) }
+            }
             try DoorProducer(writes: writes, wake: signals.door) { !self.threadsMayRun }.run(producer, applied: applied)
         }
     }
@@ -205,6 +212,9 @@ extension Gateway {
             let follower = try StoreFollower(
                 RecordWriter(store), applied: applied, socket, endpoint: plan.bind, service.writes, barrier
             ) { try cascades.send(afterDelete: $0) }
+            if let watch = try plan.ownerWatch() {
+                follower.follows { [plan] in plan.bind(on: watch.owner()) }
+            }
             do { try follower.run(wake: signals.store) { threadsMayRun } } catch LinkError.refused(
                 _, "link.gone", let reason
             ) {

@@ -1,5 +1,6 @@
 import Inspect
 import PipelineKit
+import StageTool
 import ZeroMQ
 
 /// One check of `belfry doctor`. To add a check, add a type and a line in ``PipelineDoctorCommand/checks``.
@@ -37,7 +38,9 @@ struct DoctorTarget: Sendable {
         }
         try PipelineArgument.check(path)
         // FileCheck reports the mistakes of an invalid file; the other checks do what they can.
-        do { file = try PipelineFile.load(path: path, registry: .builtIns) } catch { file = nil }
+        do {
+            file = try CheckedPipeline.ofThisHost(try PipelineFile.load(path: path, registry: .builtIns))
+        } catch { file = nil }
     }
 
     var isFolder: Bool { LogPlace.isFolder(path) }

@@ -55,7 +55,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
 
     static let checks: [any DoctorCheck] =
         [
-            FileCheck(), DataCheck(), LogsCheck(), HomeCheck(), HealthCheck(), StoreCheck(),
+            FileCheck(), DataCheck(), LogsCheck(), HomeCheck(), HealthCheck(), HostsCheck(), StoreCheck(),
         ] + StateCheck.all
 
     func validate() throws {

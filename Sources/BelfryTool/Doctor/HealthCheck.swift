@@ -11,7 +11,7 @@ struct HealthCheck: DoctorCheck {
     static let timeout = Duration.seconds(1)
 
     func findings(in target: DoctorTarget) async throws -> [Finding] {
-        guard target.logs == nil, let file = target.file else { return [] }
+        guard target.logs == nil, let file = target.file, file.hosts.isEmpty else { return [] }
         let answers = try await Self.ask(file, target.keys)
         guard answers.contains(where: { $0.health != nil || $0.refusal != nil }) else {
             return [Finding(.note, "health.not_running", "the pipeline is not running: no stage answers")]
@@ -116,6 +116,12 @@ struct HealthCheck: DoctorCheck {
             return Finding(
                 .error, "health.disk_full", "\(stage) has no disk space for its log and accepts no input",
                 fix: "free some space; the stage then continues by itself", details)
+        case .noQuorum:
+            return Finding(
+                .error, "health.no_quorum",
+                "\(stage) waits for a majority of the NATS servers that keep its log, and accepts no input",
+                fix: "start the servers; the stage then continues by itself", details)
+        case .standingBy: return nil
         case .waitingForProgram:
             return Finding(
                 .warning, "health.program",

@@ -18,9 +18,15 @@ struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
             is lost by that. Without --in-process, SIGHUP reloads the file: either all stages use the new settings, or \
             no stage does.
 
+            If the file has `hosts`, start it on each of them with --host. A stage runs on one host. On the others it \
+            stands by, and takes over when the first one is silent or stops. With --drain, the host that --host names \
+            gives all its stages to others; it can then be stopped without a pause.
+
               belfry up Pipelines/quickstart.yaml
               belfry up Pipelines/quickstart.yaml --in-process
               belfry up Pipelines/quickstart.yaml 2> up.log &
+              belfry up pipeline.yaml --host b
+              belfry up pipeline.yaml --host b --drain
             """)
 
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
@@ -32,9 +38,13 @@ struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
     @Option(help: HostOption.help)
     var host: String?
 
+    @Flag(help: "Let other hosts take over the stages that run on this host, and wait until they have. Starts nothing.")
+    var drain = false
+
     func run() async throws {
         let text = try PipelineText(forLongRunningProcess: pipeline)
         let checked = try CheckedPipeline(text).onHost(host)
+        if drain { return try await DrainHost(checked).run() }
         try checked.checkKeys()
         if let error = try checked.missingGatewayKeys() { throw PipelineFileError([error]) }
         try DataFolder.prepare(checked.file.data, checked.file.dataMode)

@@ -41,6 +41,17 @@
         try note.write(to: HomeNote.open(in: writer.directory, calls: writer.calls), writer.calls)
     }
 
+    /// Removes the segments whose events the home has removed, and the snapshots before these events.
+    package func trim() throws(EventLogError) {
+        guard let first = try home.firstSequence() else { return }
+        let segments = writer.segmentsOnDisk
+        let removed = try segments.removeFiles(try segments.removable(before: first))
+        guard let last = removed.last else { return }
+        try SnapshotStore(logDirectory: writer.directory).remove { snapshot in
+            HomeSnapshot(name: snapshot.name, bytes: snapshot.bytes).sequence.map { $0 < last.lastSequence } ?? false
+        }
+    }
+
     /// Takes the log over in its home, if no message came after ``position``. Then ``position`` is that of the message
     /// that says so.
     ///

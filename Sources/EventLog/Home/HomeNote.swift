@@ -26,7 +26,7 @@ struct HomeNote: Hashable {
 
     private var members: String {
         #"{"position":\#(position),"segment":\#(segment),"offset":\#(offset),"sequence":\#(sequence)"#
-            + #","complete":\#(isComplete)"#
+            + #","complete":\#(isComplete)"# + (isFollowed ? #","followed":true"# : "")
     }
 
     private var text: String {

@@ -100,6 +100,9 @@ package protocol HomeLog: Sendable {
         before sequence: UInt64, _ keep: () throws(EventLogError) -> Void
     ) throws(EventLogError)
 
+    /// The first event that the home still has; nil if it has no events.
+    func firstSequence() throws(EventLogError) -> UInt64?
+
     /// The snapshots of the log that the home keeps, oldest first: the newest ones that were whole.
     func snapshots() throws(EventLogError) -> [HomeSnapshot]
 

@@ -85,8 +85,9 @@ extension PipelineFile {
             let reason = hosts.isEmpty ? "the file has no hosts" : "there is no host \(name)"
             throw failure("hosts", reason, hosts.isEmpty ? "leave --host out" : "its hosts: \(names)")
         }
-        var file = addressed(to: host)
-        file.data = host.data ?? data
+        var file = self
+        (file.host, file.data) = (host, host.data ?? data)
+        file.stages = stages.map { $0.bound(on: host, listens: true) }
         return file
     }
 
@@ -94,7 +95,7 @@ extension PipelineFile {
     package func addressed(to host: HostSettings) -> PipelineFile {
         var file = self
         file.host = host
-        file.stages = stages.map { $0.bound(on: host) }
+        file.stages = stages.map { $0.bound(on: host, listens: false) }
         return file
     }
 
@@ -125,9 +126,9 @@ extension PipelineFile {
 
 extension PipelineStage {
     /// The stage with the addresses of a host.
-    fileprivate func bound(on host: HostSettings) -> PipelineStage {
+    fileprivate func bound(on host: HostSettings, listens: Bool) -> PipelineStage {
         var stage = self
-        stage.bind = host.endpoint(of: bindInFile, listens: true)
+        stage.bind = host.endpoint(of: bindInFile, listens: listens)
         return stage
     }
 }

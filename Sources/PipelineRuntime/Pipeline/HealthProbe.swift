@@ -5,14 +5,15 @@ import ZeroMQ
 /// Asks a stage for its health, over the link that it serves.
 package struct HealthProbe {
     private let socket: ClientSocket
-    private let endpoint: String
+    package let endpoint: String
     private let message = ZMQMultipart()
     private let poller = ZMQPoller()
 
-    package init(_ plan: HostPlan, _ context: HostContext) throws {
+    /// - Parameter endpoint: Where the stage is; nil for the address in its plan.
+    package init(_ plan: HostPlan, _ context: HostContext, endpoint: String? = nil) throws {
         socket = try ToolSocket.make(plan, context)
-        endpoint = plan.bind
-        try socket.connect(endpoint)
+        self.endpoint = endpoint ?? plan.bind
+        try socket.connect(self.endpoint)
         poller.add(socket)
     }
 

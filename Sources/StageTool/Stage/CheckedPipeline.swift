@@ -37,7 +37,7 @@ package struct CheckedPipeline {
 
     /// The file as the host runs it that the environment names; the file itself if it has no hosts, or if the
     /// environment names none.
-    private static func ofThisHost(_ file: PipelineFile) throws(PipelineFileError) -> PipelineFile {
+    package static func ofThisHost(_ file: PipelineFile) throws(PipelineFileError) -> PipelineFile {
         guard !file.hosts.isEmpty, let name = getenv(hostVariable) else { return file }
         return try file.on(String(cString: name))
     }

@@ -12,12 +12,17 @@ final class LogEndQuestions {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
     private var socket: ClientSocket
     private var poller = ZMQPoller()
+    /// Finds the machine that runs ingest; nil if it cannot move.
+    private let watch: OwnerWatch?
+    private var endpoint: String
 
     /// How long an answer may take. After this time the question is asked again, if reads still wait.
     private static let answerTimeout = Duration.milliseconds(500)
 
     init(_ barrier: ReadBarrier, _ plan: HostPlan, _ context: HostContext, _ wake: WakeSignal) throws {
         (self.barrier, self.plan, self.context, self.wake) = (barrier, plan, context, wake)
+        watch = try plan.ownerWatch()
+        endpoint = plan.bind
         socket = try ToolSocket.make(plan, context)
         try connect()
     }
@@ -44,6 +49,7 @@ final class LogEndQuestions {
         var isSent = false
         while mayRun() {
             barrier.expire(at: .now)
+            guard currentEndpoint == endpoint else { return try reconnect() }
             if !isSent { isSent = try socket.send([LinkFrame.health()], wait: false) == .sent }
             if isSent, try socket.receive(into: message, wait: false) == .received {
                 if let last = last() { barrier.handleAnswer(last: last) }
@@ -64,8 +70,11 @@ final class LogEndQuestions {
         try connect()
     }
 
+    private var currentEndpoint: String { plan.bind(on: watch?.owner()) ?? endpoint }
+
     private func connect() throws {
-        try socket.connect(plan.bind)
+        endpoint = currentEndpoint
+        try socket.connect(endpoint)
         poller = ZMQPoller()
         poller.add(socket)
         poller.add(wake)

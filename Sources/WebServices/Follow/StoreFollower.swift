@@ -31,6 +31,9 @@ final class StoreFollower {
         barrier.applied(through: applied)
     }
 
+    /// Sets where ingest is now, if it can move to another machine.
+    func follows(_ currentEndpoint: @escaping () -> String?) { client.currentEndpoint = currentEndpoint }
+
     /// Returns when the gateway stops.
     func run(wake: WakeSignal, while mayRun: () -> Bool) throws {
         let poller = ZMQPoller()

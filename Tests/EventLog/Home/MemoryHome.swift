@@ -150,6 +150,13 @@ private final class MemoryLog: HomeLog {
         }
     }
 
+    func firstSequence() throws(EventLogError) -> UInt64? {
+        home.state.withLock { $0.messages }.lazy.compactMap { content -> UInt64? in
+            guard case .batches(let bytes) = content else { return nil }
+            return EventLogLimits.firstSequence(ofMessage: bytes)
+        }.first
+    }
+
     func snapshots() throws(EventLogError) -> [HomeSnapshot] { home.state.withLock { $0.snapshots.map(\.snapshot) } }
 
     func read(

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PipelineRuntime
 import TestSupport
 
 /// Two hosts that run one pipeline: two addresses of this machine, each with its own folder and pipeline file. Only one
@@ -136,12 +137,35 @@ final class LiveHosts {
             "belfry", ["send", file(of: host), "--producer", "p\(sends)", "--wait", folder.file(name)])
     }
 
+    /// Runs `belfry up --drain` for a host.
+    ///
+    /// - Returns: The exit status.
+    func drain(_ host: String) throws -> Int32 {
+        try SpawnedProgram("belfry", ["up", file(of: host), "--host", host, "--drain"]).waitUntilExit()
+    }
+
+    /// What `belfry doctor` prints.
+    func doctor() throws -> String {
+        _ = try SpawnedProgram("belfry", ["doctor", file(of: "a")], output: folder.file("doctor.txt")).waitUntilExit()
+        return try folder.lines(of: "doctor.txt").joined(separator: "\n")
+    }
+
+    /// A producer that has sent one line to the door of a host, whether it owns the log or not.
+    func producer(at host: String) throws -> Producer {
+        let address = host == "a" ? "127.0.0.1" : "127.0.0.2"
+        let producer = try Producer(
+            ToolSocket.make(nil, HostContext()), endpoint: "tcp://\(address):\(ports[5].number)", name: "late",
+            secret: "the secret of late")
+        try producer.send(Array((Notes.note(1) + "\n").utf8), count: 1)
+        return producer
+    }
+
     /// The pushes of both hosts.
-    func pushes() throws -> [String] {
-        try LiveHosts.names.flatMap { host in
-            let name = "\(host)/pushes.ndjson"
-            return access(folder.file(name), F_OK) == 0 ? try folder.lines(of: name) : []
-        }
+    func pushes() throws -> [String] { try LiveHosts.names.flatMap(pushes) }
+
+    func pushes(of host: String) throws -> [String] {
+        let name = "\(host)/pushes.ndjson"
+        return access(folder.file(name), F_OK) == 0 ? try folder.lines(of: name) : []
     }
 
     /// The pushes that `belfry run`, which nothing disturbs, makes from the commands.

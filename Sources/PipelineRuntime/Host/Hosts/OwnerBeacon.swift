@@ -19,7 +19,7 @@ struct OwnerBeacon: Hashable, Sendable {
     var ends = false
 
     /// A longer message is not a beacon.
-    private static let bytesMax = 4 << 10
+    fileprivate static let bytesMax = 4 << 10
 
     var bytes: [UInt8] {
         var buffer = ByteBuffer()
@@ -32,6 +32,26 @@ struct OwnerBeacon: Hashable, Sendable {
             if ends { $0.append("ends", true) }
         }
         return Array(buffer.text.utf8)
+    }
+}
+
+/// Asks a host to give up the log that it owns, so that another one takes it over.
+package struct DrainRequest: Hashable, Sendable {
+    package var host: String
+
+    package init(host: String) { self.host = host }
+
+    package var bytes: [UInt8] { Array(ByteBuffer.object { $0.append("drain", host) }.text.utf8) }
+
+    /// Nil if the bytes are not such a request.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count <= OwnerBeacon.bytesMax else { return nil }
+        var parser = JSONParser(limits: JSONLimits(bytesMax: OwnerBeacon.bytesMax, depthMax: 2))
+        let found = bytes.withUnsafeBytes { bytes -> String? in
+            do throws(JSONError) { return try parser.parse(bytes)["drain"]?.string } catch { return nil }
+        }
+        guard let found else { return nil }
+        host = found
     }
 }
 

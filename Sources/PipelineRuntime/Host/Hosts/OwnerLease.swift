@@ -11,6 +11,8 @@ final class OwnerLease: Sendable {
     private struct State {
         /// When the beacon was sent that this host has heard last of its own.
         var heard: ContinuousClock.Instant
+        /// Whether this host was asked to give the log up.
+        var isDrained = false
         /// Wakes the stage's loop.
         var wake: (@Sendable () -> Void)?
         /// The host that has taken the log over.
@@ -54,6 +56,9 @@ final class OwnerLease: Sendable {
     /// Sets what is called on another thread when ``isFresh(at:)`` or ``check()`` may have changed.
     func onNews(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.wake = body } }
 
+    /// Whether somebody has asked this host to give the log up.
+    var isDrained: Bool { state.withLock { $0.isDrained } }
+
     /// Gives the log up: another host may take it over at once. Call this after the log was closed.
     func giveUp() {
         end()
@@ -69,6 +74,8 @@ final class OwnerLease: Sendable {
     }
 
     private var sentNow: Int64 { Int64((plan.time.monotonicNow() - start) / .microseconds(1)) }
+
+    private func wake() { state.withLock { $0.wake }?() }
 
     /// - Parameter lease: Nil when nobody needs the lease any more.
     private static func work(_ lease: () -> OwnerLease?) {
@@ -87,13 +94,14 @@ final class OwnerLease: Sendable {
     }
 
     private func take(_ message: [UInt8]) {
-        guard let beacon = OwnerBeacon(message), hosts.knows(beacon.host) else { return }
+        if DrainRequest(message)?.host == hosts.own.name { state.withLock { $0.isDrained = true } }
+        guard let beacon = OwnerBeacon(message), hosts.knows(beacon.host) else { return wake() }
         if beacon.owner == owner, beacon.host == hosts.own.name {
             let sent = start + .microseconds(beacon.sent)
             state.withLock { $0.heard = max($0.heard, min(sent, plan.time.monotonicNow())) }
         } else if beacon.owner > owner, beacon.host != hosts.own.name {
             state.withLock { $0.successor = beacon.host }
         }
-        state.withLock { $0.wake }?()
+        wake()
     }
 }

@@ -1,12 +1,14 @@
 import EventLog
 import PipelineKit
 import Synchronization
+import Time
 
 /// Finds the host that owns a log, from its beacons.
 package final class OwnerWatch: Sendable {
     private struct State {
         var owner: UInt64 = 0
         var host: HostSettings?
+        var clockAhead = Duration.zero
     }
 
     private let hosts: [HostSettings]
@@ -14,6 +16,15 @@ package final class OwnerWatch: Sendable {
     private let state = Mutex(State())
 
     package init(_ hosts: [HostSettings], _ beacons: any HomeBeacons) { (self.hosts, self.beacons) = (hosts, beacons) }
+
+    /// Asks a host to give the log up.
+    package func drain(_ host: HostSettings) { beacons.send(DrainRequest(host: host.name).bytes) }
+
+    /// The number of the owner that is known; it grows with each change of the owner.
+    package var ownerNumber: UInt64 { state.withLock { $0.owner } }
+
+    /// How far the owner's clock was ahead of this machine's when its last beacon was received, or before.
+    package var clockAhead: Duration { state.withLock { $0.clockAhead } }
 
     /// The host that owns the log, as far as it is known.
     ///
@@ -27,6 +38,14 @@ package final class OwnerWatch: Sendable {
         return state.withLock { $0.host }
     }
 
+    /// The host that has become the owner after the one with the number ``ownerNumber``; nil if none has.
+    ///
+    /// - Parameter limit: How long to wait for a beacon.
+    package func next(after number: UInt64, atMost limit: Duration) -> HostSettings? {
+        for message in beacons.receive(atMost: limit) { take(message) }
+        return state.withLock { $0.owner > number ? $0.host : nil }
+    }
+
     private func take(_ message: [UInt8]) {
         guard let beacon = OwnerBeacon(message), let host = hosts.first(where: { $0.name == beacon.host }) else {
             return
@@ -34,6 +53,7 @@ package final class OwnerWatch: Sendable {
         state.withLock { state in
             guard beacon.owner >= state.owner, !beacon.ends else { return }
             (state.owner, state.host) = (beacon.owner, host)
+            state.clockAhead = beacon.time - Instant.wall()
         }
     }
 }

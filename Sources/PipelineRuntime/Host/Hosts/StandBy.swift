@@ -2,116 +2,108 @@ import EventLog
 import PipelineKit
 import Synchronization
 
-/// Follows a stage's log into the local files while another host owns it, until this host may take it over.
+/// Follows a stage's log into the local files while another host owns it, until this host takes it over. Belongs to one
+/// thread.
 ///
 /// Readers get no answer from a host that stands by, except to `health`.
-struct StandBy: Sendable {
-    let plan: HostPlan
-    let hosts: HostsPlan
-    let control: HostControl
-    let context: HostContext
-    /// Whether this host has just handed the log over, so that another one should take it.
-    let hasHandedOver: Bool
-
-    private final class Wait: Sendable { let isOver = Atomic(false) }
+final class StandBy {
+    private let plan: HostPlan
+    private let hosts: HostsPlan
+    private let control: HostControl
+    private let context: HostContext
+    /// When this host may take back a log that it wrote last.
+    private let takesBackAt: ContinuousClock.Instant
+    private var silence: Silence
+    private var server: StartupHealthServer?
+    private var hasTold = false
 
     private static let pause = Duration.milliseconds(100)
+    private static let trimInterval = Duration.seconds(60)
+    /// How long other hosts have to take over a log that this host was asked to give up.
+    private static let handOverMax = Duration.seconds(3)
+
+    /// - Parameter hasHandedOver: Whether this host has just given the log up on request.
+    init(_ plan: HostPlan, _ hosts: HostsPlan, _ control: HostControl, _ context: HostContext, hasHandedOver: Bool) {
+        (self.plan, self.hosts, self.control, self.context) = (plan, hosts, control, context)
+        let now = plan.time.monotonicNow()
+        takesBackAt = hasHandedOver ? now + StandBy.handOverMax : now
+        silence = Silence(hosts, now)
+    }
 
     /// Returns when this host has taken the log over.
     ///
     /// - Returns: The position in the log's home of the message that says so; nil if the host was asked to stop.
     func wait() throws -> UInt64? {
-        guard let home = try plan.openHome() else { return nil }
         let wait = Wait()
-        defer { wait.isOver.store(true, ordering: .releasing) }
-        control.onStop { if !wait.isOver.load(ordering: .acquiring) { home.interrupt() } }
-        var server: StartupHealthServer?
-        defer { server?.socket.close() }
-        var silence = Silence(hosts, plan.time.monotonicNow())
-        var hasTold = false
+        control.onStop { [plan] in if !wait.isOver.load(ordering: .acquiring) { plan.interruptHome() } }
+        defer {
+            wait.isOver.store(true, ordering: .releasing)
+            server?.socket.close()
+            publish(.starting)
+        }
         while !control.isStopAsked {
             do {
-                let beacons = try home.beacons(of: plan.logName)
-                let follower = try HomeFollower(plan.logOptions(in: home))
-                defer { control.publish(report(.standingBy, follower)) }
-                while !control.isStopAsked {
-                    let position = follower.position
-                    try follower.follow()
-                    silence.note(beacons, hasNews: follower.position > position, at: plan.time.monotonicNow())
-                    let isDue = follower.isOwn && !hasHandedOver || silence.isOver(at: plan.time.monotonicNow())
-                    if isDue, try follower.takeOver() {
-                        if hasTold {
-                            StandardError.write("\(plan.stage): this host runs the stage now: \(silence.reason)")
-                        }
-                        try follower.close()
-                        return follower.position
-                    }
-                    control.publish(report(.standingBy, follower))
-                    if !hasTold { StandardError.write("\(plan.stage): standing by") }
-                    hasTold = true
-                    if server == nil {
-                        server = try StartupHealthServer(
-                            plan, control, HostSockets(plan: plan, context: context).makeServer())
-                    }
-                    try server?.answer(for: StandBy.pause)
-                }
-            } catch EventLogError.home(_, let reason) {
-                guard !control.isStopAsked else { return nil }
-                if control.report.phase != .noQuorum {
-                    StandardError.write("\(plan.stage): cannot stand by: \(reason); trying again")
-                }
-                control.publish(report(.noQuorum))
-                silence = Silence(hosts, plan.time.monotonicNow())
-                if server == nil {
-                    server = try StartupHealthServer(
-                        plan, control, HostSockets(plan: plan, context: context).makeServer())
-                }
-                try server?.answer(for: StandBy.pause)
-            }
+                guard let home = try plan.openHome() else { return nil }
+                if let position = try follow(in: home) { return position }
+            } catch EventLogError.home(_, let reason) { try pause(because: reason) }
         }
         return nil
     }
 
-    private func report(_ phase: HostReport.Phase, _ follower: HomeFollower? = nil) -> HostReport {
+    private final class Wait: Sendable { let isOver = Atomic(false) }
+
+    private func follow(in home: any LogHome) throws -> UInt64? {
+        let beacons = try home.beacons(of: plan.logName)
+        let follower = try HomeFollower(plan.logOptions(in: home))
+        var trimmed = plan.time.monotonicNow()
+        while !control.isStopAsked {
+            let position = follower.position
+            try follower.follow()
+            if plan.time.monotonicNow() - trimmed >= StandBy.trimInterval {
+                try follower.trim()
+                trimmed = plan.time.monotonicNow()
+            }
+            silence.note(
+                beacons, end: follower.position, hasNews: follower.position > position, at: plan.time.monotonicNow())
+            let now = plan.time.monotonicNow()
+            let isDue = follower.isOwn && now >= takesBackAt || silence.isOver(at: now)
+            if isDue, try follower.takeOver() {
+                if hasTold {
+                    tell("this host runs the stage now: \(follower.isOwn ? "no other host took it" : silence.reason)")
+                }
+                try follower.close()
+                return follower.position
+            }
+            if !hasTold { tell("standing by") }
+            hasTold = true
+            publish(.standingBy, last: follower.lastSequence)
+            try answerHealth()
+        }
+        return nil
+    }
+
+    private func pause(because reason: String) throws {
+        guard !control.isStopAsked else { return }
+        if control.report.phase != .noQuorum { tell("cannot stand by: \(reason); trying again") }
+        publish(.noQuorum)
+        silence = Silence(hosts, plan.time.monotonicNow())
+        try answerHealth()
+    }
+
+    private func answerHealth() throws {
+        if server == nil {
+            let socket = try HostSockets(plan: plan, context: context).makeServer()
+            server = StartupHealthServer(plan, control, socket)
+        }
+        try server?.answer(for: StandBy.pause)
+    }
+
+    private func tell(_ text: String) { StandardError.write("\(plan.stage): \(text)") }
+
+    private func publish(_ phase: HostReport.Phase, last: UInt64? = nil) {
         var report = control.report
         report.phase = phase
-        if let follower { report.last = follower.lastSequence }
-        return report
+        if let last { report.last = last }
+        control.publish(report)
     }
-}
-
-/// For how long nothing was heard of a log's owner.
-private struct Silence {
-    private let hosts: HostsPlan
-    /// A random part keeps several hosts from trying at the same moment.
-    private let limit: Duration
-    private var heard: ContinuousClock.Instant
-    private var losses: Int?
-    private var owner: UInt64 = 0
-    private var host: String?
-    private var isGivenUp = false
-
-    init(_ hosts: HostsPlan, _ now: ContinuousClock.Instant) {
-        self.hosts = hosts
-        limit = hosts.takeOver * Double.random(in: 1...1.3)
-        heard = now
-    }
-
-    /// - Parameter hasNews: Whether the log has got messages.
-    mutating func note(_ beacons: any HomeBeacons, hasNews: Bool, at now: ContinuousClock.Instant) {
-        if hasNews || !beacons.isConnected || beacons.losses != losses { heard = now }
-        losses = beacons.losses
-        for message in beacons.receive(atMost: .zero) {
-            guard let beacon = OwnerBeacon(message), hosts.knows(beacon.host), beacon.owner >= owner else { continue }
-            (owner, host, heard, isGivenUp) = (beacon.owner, beacon.host, now, beacon.ends)
-        }
-    }
-
-    /// Why the log may be taken over, once it may.
-    var reason: String {
-        let owner = host.map { "host \($0)" } ?? "every other host"
-        return isGivenUp ? "\(owner) gave it up" : "\(owner) was silent for \(hosts.takeOver.settingsText)"
-    }
-
-    func isOver(at now: ContinuousClock.Instant) -> Bool { isGivenUp || now - heard > limit }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import EventLog
 import PipelineKit
+import Synchronization
 import Time
 import ZeroMQ
 
@@ -98,19 +99,23 @@ struct HostLoop {
                 pauses: outlet.pauses.pauses
             ).frame
         }
-        defer { work.outlet.server.health = { _ in [] } }
-        try runTurns(work, poller)
+        let grace = HomeGrace()
+        defer {
+            work.outlet.server.health = { _ in [] }
+            grace.isOver.store(true, ordering: .releasing)
+        }
+        try runTurns(work, poller, grace)
         try work.finish()
         if !control.continuesHere { work.outlet.lease?.giveUp() }
         report(work, phase: .stopped)
     }
 
-    private func runTurns(_ work: some HostWork, _ poller: HostPoller) throws {
+    private func runTurns(_ work: some HostWork, _ poller: HostPoller, _ homeGrace: HomeGrace) throws {
         var isBusy = true
         var stopBy: ContinuousClock.Instant?
         while true {
             if control.isStopAsked {
-                if stopBy == nil { endWaitsForHome(of: work.outlet) }
+                if stopBy == nil { endWaitsForHome(of: work.outlet, homeGrace) }
                 let deadline = stopBy ?? .now + HostLoop.grace
                 if work.isIdle || .now >= deadline { return }
                 stopBy = deadline
@@ -122,11 +127,16 @@ struct HostLoop {
     }
 
     /// A stopping host does not wait longer than ``grace`` for the home of its logs.
-    private func endWaitsForHome(of outlet: StageOutlet) {
+    private func endWaitsForHome(of outlet: StageOutlet, _ grace: HomeGrace) {
         guard plan.home != nil else { return }
         let interrupting = outlet.interruptingHome
-        DispatchQueue.global().schedule(after: HostLoop.grace) { interrupting() }
+        DispatchQueue.global().schedule(after: HostLoop.grace) {
+            if !grace.isOver.load(ordering: .acquiring) { interrupting() }
+        }
     }
+
+    /// A host that has ended within ``grace`` may stand by, and then it uses the home again.
+    private final class HomeGrace: Sendable { let isOver = Atomic(false) }
 
     /// - Returns: Whether there is more to do at once.
     func runTurn(_ work: some HostWork, hasRequests: Bool, hasInput: Bool) throws -> Bool {
@@ -137,6 +147,7 @@ struct HostLoop {
         var isBusy = try work.runTurn(hasInput: hasInput)
         outlet.pauses.lap(.input)
         try outlet.revealDurable()
+        if outlet.lease?.isDrained == true { control.handOver() }
         if try outlet.server.sendToConsumers() { isBusy = true }
         outlet.pauses.lap(.consumers)
         if let first = outlet.retain(work.retentionFloor) { work.willRemoveEvents(before: first) }

@@ -49,6 +49,8 @@ package struct HostPlan: Sendable {
     var consumers: [String]
     /// Where consumers connect.
     package var bind: String
+    /// This address in the file. In a pipeline with hosts, ``bind`` is that on this machine.
+    private var bindInFile: String
     /// Where the upstream's consumers connect; nil for a source.
     package var upstream: String?
     /// The folder of the upstream's log; nil for a source. The folder exists only if the upstream runs on the same
@@ -88,6 +90,9 @@ package struct HostPlan: Sendable {
         return try openedHome.get { try open(home, pipeline, hosts?.own.name, stage) }
     }
 
+    /// Ends every wait for the home of the stage's logs. The next ``openHome()`` opens it again.
+    func interruptHome() { openedHome.current?.interrupt() }
+
     /// Finds the machine that runs the upstream; nil if the upstream cannot move.
     func upstreamWatch() throws -> OwnerWatch? {
         guard let hosts, let log = hosts.upstreamLog, let home = try openHome() else { return nil }
@@ -99,6 +104,9 @@ package struct HostPlan: Sendable {
         guard let hosts, let home = try openHome() else { return nil }
         return OwnerWatch(hosts.all, try home.beacons(of: logName))
     }
+
+    /// Where readers connect on a host; nil if the host is unknown.
+    package func bind(on host: HostSettings?) -> String? { host?.endpoint(of: bindInFile) }
 
     /// The door's address on a host; nil without a door.
     package func door(on host: HostSettings?) -> String? { doorInFile.flatMap { host?.endpoint(of: $0) } }
@@ -146,7 +154,7 @@ extension HostPlan {
         settingsRecord = registry.record(of: stage)
         firstSettingsRecord = registry.recordAsWritten(of: stage)
         consumers = file.consumers(of: stage)
-        bind = stage.bind
+        (bind, bindInFile) = (stage.bind, stage.bindInFile)
         upstream = file.upstream(of: stage)?.bind
         inputLog = file.upstream(of: stage).map { "\(file.data)/logs/\($0.logName)" }
         var settings = stage.settings

@@ -49,9 +49,9 @@ package struct StageHost: Sendable {
         guard let hosts = plan.hosts else { return try await runOnce(with: transports) }
         var hasHandedOver = false
         while true {
-            let standBy = StandBy(
-                plan: plan, hosts: hosts, control: control, context: context, hasHandedOver: hasHandedOver)
-            let end = try await SocketThread.run(name: plan.stage) { try standBy.wait() }
+            let end = try await SocketThread.run(name: plan.stage) { [hasHandedOver] in
+                try StandBy(plan, hosts, control, context, hasHandedOver: hasHandedOver).wait()
+            }
             guard let end else { return }
             var owner = self
             owner.plan.endInHome = end
