@@ -10,10 +10,13 @@ final class JetStreamBeacons: HomeBeacons {
 
     /// More waiting messages than this are dropped. The next ones say the same.
     private static let bytesMax = 64 << 10
+    /// How long the server may take to begin the subscription.
+    private static let subscriptionMax = Duration.seconds(5)
 
     init(_ connection: NATSConnection, subject: String) throws(NATSError) {
         (self.connection, self.subject) = (connection, subject)
         subscription = try connection.subscribe(subject, bytesMax: Self.bytesMax)
+        try connection.flush(atMost: Self.subscriptionMax)
     }
 
     func send(_ message: [UInt8]) {

@@ -1,4 +1,5 @@
-/// Keeps the local files of a log equal to the log in its home while another host writes the log. Belongs to one thread.
+/// Keeps the local files of a log equal to the log in its home while another host writes the log. Belongs to one
+/// thread.
 @safe package final class HomeFollower {
     /// The position in the home of the last message that was read.
     package private(set) var position: UInt64

@@ -61,7 +61,7 @@ struct DoctorTests {
 
     @Test func `every check has its own name, which is in the help, and --only refuses an unknown name`() throws {
         let names = PipelineDoctorCommand.checks.map(\.name)
-        #expect(names == ["file", "data", "logs", "home", "health", "store", "subscriptions", "apps"])
+        #expect(names == ["file", "data", "logs", "home", "health", "hosts", "store", "subscriptions", "apps"])
         for name in names { #expect(PipelineDoctorCommand.configuration.discussion.contains("\n  \(name) ")) }
         #expect(throws: (any Error).self) { try PipelineDoctorCommand.parse(["x", "--only", "nothing"]) }
     }

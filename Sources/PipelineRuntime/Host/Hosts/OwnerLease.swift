@@ -5,8 +5,8 @@ import Time
 
 /// Says to the other hosts that this host owns a log, and hears if another host has taken the log over.
 ///
-/// A lease proves nothing: only the home keeps a replaced host from writing. But a host that was paused or cut off hears
-/// nothing of itself for a while, so it knows that it may have been replaced.
+/// A lease proves nothing: only the home keeps a replaced host from writing. But a host that was paused or cut off
+/// hears nothing of itself for a while, so it knows that it may have been replaced.
 final class OwnerLease: Sendable {
     private struct State {
         /// When the beacon was sent that this host has heard last of its own.

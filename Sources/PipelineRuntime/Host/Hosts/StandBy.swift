@@ -45,7 +45,9 @@ final class StandBy {
             do {
                 guard let home = try plan.openHome() else { return nil }
                 if let position = try follow(in: home) { return position }
-            } catch EventLogError.home(_, let reason) { try pause(because: reason) }
+            } catch EventLogError.home(_, let reason) {
+                try pause(.noQuorum, because: reason)
+            } catch let error where HostReport.Shortage(error) != nil { try pause(.diskFull, because: "\(error)") }
         }
         return nil
     }
@@ -82,10 +84,10 @@ final class StandBy {
         return nil
     }
 
-    private func pause(because reason: String) throws {
+    private func pause(_ phase: HostReport.Phase, because reason: String) throws {
         guard !control.isStopAsked else { return }
-        if control.report.phase != .noQuorum { tell("cannot stand by: \(reason); trying again") }
-        publish(.noQuorum)
+        if control.report.phase != phase { tell("cannot stand by: \(reason); trying again") }
+        publish(phase)
         silence = Silence(hosts, plan.time.monotonicNow())
         try answerHealth()
     }

@@ -99,7 +99,10 @@ package final class ReloadableStage: Sendable {
         guard await current.control.wait(until: { $0.phase != .starting }) else { throw ReloadError.ended }
         if let obstacle = current.plan.obstacle(to: next.plan) { throw obstacle }
         try await next.checkAddresses(beside: current.plan)
-        let change = try await transports.prepareChange(to: next.bindings(), of: next)
+        let isStandingBy = [.standingBy, .noQuorum].contains(current.control.report.phase) && current.plan.hosts != nil
+        let change =
+            isStandingBy
+            ? transports.changeOfAll() : try await transports.prepareChange(to: next.bindings(), of: next)
         let keys = next.plan.keysThatDiffer(from: current.plan).filter { !change.alreadyNames($0) }
         let descriptions = change.descriptions + (keys.isEmpty ? [] : [keys.joined(separator: ", ")])
         if !descriptions.isEmpty { return PreparedReload(descriptions: descriptions, host: next, change: change) }

@@ -39,6 +39,7 @@ final class StageTransports: Sendable {
         fileprivate(set) var descriptions: [String] = []
         fileprivate var opened: [String: Entry] = [:]
         fileprivate var toClose: [String] = []
+        fileprivate var closesAll = false
         fileprivate var changed: [(name: String, configuration: Configuration, change: TransportChange)] = []
 
         fileprivate mutating func markForClosing(_ name: String, _ description: String) {
@@ -77,6 +78,13 @@ final class StageTransports: Sendable {
     }
 
     // MARK: Reloading
+
+    /// The change for a host that stands by. It has no open transports, unless it takes its log over in the meantime.
+    func changeOfAll() -> Change {
+        var change = Change()
+        change.closesAll = true
+        return change
+    }
 
     /// Prepares a reload: opens the transports that are new, and leaves the current transports as they are. Throws if a
     /// new transport cannot be opened, or if a current transport refuses its new settings.
@@ -122,7 +130,8 @@ final class StageTransports: Sendable {
         let closed = entries.withLock { entries in
             for one in change.changed { entries[one.name]?.configuration = one.configuration }
             entries.merge(change.opened) { $1 }
-            return change.toClose.compactMap { entries.removeValue(forKey: $0)?.transport }
+            let toClose = change.closesAll ? Array(entries.keys) : change.toClose
+            return toClose.compactMap { entries.removeValue(forKey: $0)?.transport }
         }
         for transport in closed { await transport.close() }
     }
