@@ -8,21 +8,37 @@ import ZeroMQ
 /// Pipelines whose stages run on one of two hosts.
 @Suite(.serialized, .enabled(if: NATSServers.areTested, NATSServers.missing))
 struct HostsTests {
-    @Test func `hosts that are killed as a whole are replaced, and no push is lost or invented`() async throws {
-        let (rounds, seed) = (Tier.value(2, full: 12), Seeded.ofThisRun)
+    @Test func `kills of hosts, stages and servers lose and invent no push`() async throws {
+        let (rounds, seed) = (Tier.value(2, full: 50), Seeded.ofThisRun)
         try await SocketThread.run(name: "faults") {
             var random = Seeded(seed)
-            let servers = try NATSServers()
-            let hosts = try LiveHosts(on: servers)
-            let commands = Workload(seed: random.next(), changes: Tier.value(300, full: 1_500)).commands
+            let servers = try NATSServers(Tier.value(1, full: 3))
+            let hosts = try LiveHosts(on: servers, replicas: Tier.value(1, full: 3))
+            // The ordinary check has only time for the first two.
+            let victims =
+                ["a", "b"] + (LivePipeline.stages + ["server", "two servers", "paused host"]).shuffled(using: &random)
+            let commands = Workload(seed: random.next(), changes: Tier.value(300, full: 2_500)).commands
             let size = commands.count / rounds + 1
             for round in 0..<rounds {
                 let sending = try hosts.send(commands[(round * size)..<min((round + 1) * size, commands.count)])
                 usleep(UInt32(random.below(600_000)))
-                let victim = LiveHosts.names[random.below(2)]
-                hosts.kill(victim)
-                usleep(UInt32(random.below(2_000_000)))
-                try hosts.start(victim)
+                let pause = UInt32(random.below(2_000_000))
+                switch victims[round % victims.count] {
+                case "server": try servers.kill([random.below(3)], for: pause)
+                case "two servers": try servers.kill([0, 1], for: pause)
+                case "paused host":
+                    let host = LiveHosts.names[random.below(2)]
+                    hosts.signal(host, SIGSTOP)
+                    usleep(2_500_000)
+                    hosts.signal(host, SIGCONT)
+                case let host where LiveHosts.names.contains(host):
+                    hosts.kill(host)
+                    usleep(pause)
+                    try hosts.start(host)
+                case let stage:
+                    let owner = LiveHosts.names.first { LiveHosts.isOwner(of: stage, hosts.lines(of: $0)) }
+                    if let pid = hosts.process(of: stage, on: owner ?? "a") { kill(pid, SIGKILL) }
+                }
                 #expect(try sending.waitUntilExit() == 0, "\(sending.lines)")
             }
             let expected = try hosts.expectedPushes(for: commands)
@@ -104,6 +120,7 @@ struct HostsTests {
             for index in 0..<2 { servers.end(index, with: SIGKILL) }
             let late = try hosts.send(commands[12...])
             usleep(8_000_000)
+            #expect(try hosts.doctor().contains("waits for a majority of the NATS servers"))
             #expect(!hosts.lines(of: "b").contains { $0.contains("this host runs") })
             for index in 0..<2 { try servers.start(index) }
             #expect(try late.waitUntilExit() == 0, "\(late.lines)")
@@ -111,6 +128,17 @@ struct HostsTests {
             let (pushes, expected) = (Set(try hosts.pushes()), try hosts.expectedPushes(for: commands))
             #expect(pushes == expected)
         }
+    }
+}
+
+extension NATSServers {
+    /// Kills servers, and starts them again after a pause.
+    ///
+    /// - Parameter microseconds: The pause.
+    fileprivate func kill(_ indices: [Int], for microseconds: UInt32) throws {
+        for index in indices { end(index, with: SIGKILL) }
+        usleep(microseconds)
+        for index in indices { try start(index) }
     }
 }
 

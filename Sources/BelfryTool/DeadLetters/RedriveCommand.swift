@@ -125,6 +125,6 @@ struct RedriveCommand: AsyncParsableCommand {
                 "\(pipeline) does not name ingest's door: name the pipeline file, and the logs with --logs; or give --door"
             )
         }
-        return try HostPlan.source(ofPipelineAt: pipeline, keys.pair())
+        return try HostPlan.source(ofPipelineAt: pipeline, keys.pair(), atMost: timeout.duration)
     }
 }

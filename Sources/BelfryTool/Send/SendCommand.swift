@@ -88,7 +88,7 @@ struct SendCommand: AsyncParsableCommand {
 
     func run() async throws {
         let pair = try keys.pair()
-        let plan = try door == nil ? HostPlan.source(ofPipelineAt: arguments[0], pair) : nil
+        let plan = try door == nil ? HostPlan.source(ofPipelineAt: arguments[0], pair, atMost: silenceMax) : nil
         let files = door == nil ? Array(arguments.dropFirst()) : arguments
         let sources = files.isEmpty ? [InputSource.standard] : files.map(InputSource.init(path:))
         try InputSource.check(sources)
@@ -96,12 +96,14 @@ struct SendCommand: AsyncParsableCommand {
         let sending = Sending(
             plan: plan, door: door ?? plan?.door ?? "", doorKeys: doorKeys, producer: producer,
             secret: try producerSecret(plan),
-            silenceMax: wait ? .seconds(Int64(1) << 32) : timeout.duration, sources: sources)
+            silenceMax: silenceMax, sources: sources)
         StopSignals.watch { number, _ in sending.stop(number) }
         let totals = try await SocketThread.run(name: "send") { try sending.run() }
         StandardError.write(totals.text)
         if totals.allRefused > 0 { throw ToolFailure(.badData) }
     }
+
+    private var silenceMax: Duration { wait ? .seconds(Int64(1) << 32) : timeout.duration }
 
     private func producerSecret(_ plan: HostPlan?) throws -> String {
         if let secret { return try ProducerSecret.readOrMake(at: secret) }
@@ -117,10 +119,14 @@ struct SendCommand: AsyncParsableCommand {
 extension HostPlan {
     /// The plan of the stage with the door.
     ///
-    /// - Parameter keys: See ``HostSurroundings/toolKeys``.
-    static func source(ofPipelineAt path: String, _ keys: CurveKeyPair? = nil) throws -> HostPlan {
+    /// - Parameters:
+    ///   - keys: See ``HostSurroundings/toolKeys``.
+    ///   - limit: How long to wait for the host that runs the stage, in a pipeline with hosts.
+    static func source(
+        ofPipelineAt path: String, _ keys: CurveKeyPair? = nil, atMost limit: Duration
+    ) throws -> HostPlan {
         var checked = try CheckedPipeline(path: path)
-        checked = try checked.onOwner(of: checked.file.sourceStage)
+        checked = try checked.onOwner(of: checked.file.sourceStage, atMost: limit)
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
         surroundings.openHome = HostSurroundings.openJetStreamHome
         surroundings.toolKeys = keys

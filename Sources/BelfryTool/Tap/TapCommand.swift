@@ -44,7 +44,7 @@ struct TapCommand: AsyncParsableCommand {
 
     func run() async throws {
         var checked = try CheckedPipeline(path: pipeline)
-        checked = try checked.onOwner(of: try checked.stage(stage))
+        checked = try checked.onOwner(of: try checked.stage(stage), atMost: timeout.duration)
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
         surroundings.toolKeys = try keys.pair()
         let host = try StageHost(try checked.stage(stage), of: checked.file, in: surroundings)

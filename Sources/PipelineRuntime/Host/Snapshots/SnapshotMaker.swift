@@ -1,4 +1,5 @@
 import EventLog
+import Glibc
 import PipelineKit
 import Time
 
@@ -72,10 +73,23 @@ struct SnapshotMaker<S: Stage>: Sendable {
             answers: S.transports(of: timeline.current).isEmpty ? nil : RecordedAnswers(of: S.self), through: moment)
         var rebuild = StageRebuild(
             try clock(&start, periods.first), context, periods, through: moment.position, by: batches)
+        if plan.hosts != nil { try waitForInput(through: moment.position, check) }
         try rebuild.feed(from: plan.inputLog ?? "", after: from?.position ?? 0, check: check)
         try rebuild.adoptLastSettings()
         return rebuild.ended().0
     }
+
+    /// Waits until this machine has the upstream's log through an event. If another machine writes the log, a stage
+    /// that stands by here follows it.
+    private func waitForInput(through sequence: UInt64, _ check: () throws -> Void) throws {
+        let end = ContinuousClock.now + Self.inputWaitMax
+        while try EventLogs.summary(directory: plan.inputLog ?? "").lastSequence < sequence, .now < end {
+            try check()
+            usleep(20_000)
+        }
+    }
+
+    private static var inputWaitMax: Duration { .seconds(5) }
 
     /// For a source, which reads no other log.
     private func clockFromOwnLog(

@@ -60,9 +60,11 @@ package struct StageHost: Sendable {
                 hasHandedOver = control.takeHandOver()
                 guard hasHandedOver else { return }
             } catch let error as EventLogError {
-                guard case .replaced = error else { throw error }
+                guard case .replaced(let log, let reason) = error else { throw error }
                 hasHandedOver = false
-                if !control.isStopAsked { StandardError.write("\(plan.stage): \(error)") }
+                if !control.isStopAsked {
+                    StandardError.write("\(plan.stage): log '\(log)' was taken over: \(reason)")
+                }
             }
             await transports.close()
         }
