@@ -62,7 +62,7 @@ extension HostState.Conditions {
     fileprivate init(_ draw: inout Seeded) {
         self.init(
             isLogFull: draw.isOneIn(3), haveTransportsRoom: !draw.isOneIn(3), hasAnswers: draw.isOneIn(2),
-            isStopping: draw.isOneIn(5))
+            isStopping: draw.isOneIn(5), mayBeReplaced: draw.isOneIn(4))
     }
 }
 
@@ -250,7 +250,10 @@ private struct EventHistory {
             ("wantsInput", state.wantsInput(conditions) == (room && !stopping && !full && !isHeld && !isInStep)),
             ("mayWake", state.mayWake(conditions) == (hasCaughtUp && !full && !isInStep && room)),
             ("mayTakeAnswers", state.mayTakeAnswers(conditions) == (hasCaughtUp && !full && conditions.hasAnswers)),
-            ("mayHandOut", state.mayHandOut(conditions) == (hasCaughtUp && !full && !stopping)),
+            (
+                "mayHandOut",
+                state.mayHandOut(conditions) == (hasCaughtUp && !full && !stopping && !conditions.mayBeReplaced)
+            ),
             ("mayContinue", state.mayContinue(conditions) == ((isHeld || isInStep) && !full && room)),
             (
                 "isSettled",
@@ -264,7 +267,8 @@ private struct EventHistory {
     /// The actions of a turn under constant conditions.
     func turn(_ conditions: HostState.Conditions, _ input: ToyInput) -> [HostState.Action] {
         let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
-        let handOut: [HostState.Action] = hasCaughtUp && !full && !stopping ? [.handOut] : []
+        let mayHandOut = hasCaughtUp && !full && !stopping && !conditions.mayBeReplaced
+        let handOut: [HostState.Action] = mayHandOut ? [.handOut] : []
         let takesInput = input.isAvailable && room && !full && !stopping && openStep == nil
         var actions: [HostState.Action] = hasCaughtUp && !full && conditions.hasAnswers ? [.takeAnswers] : []
         actions += handOut

@@ -50,6 +50,25 @@ struct HomeBench {
             baselineLatency: Percentiles(baselineLatency))
     }
 
+    /// Bytes a second in messages of 1,000,000 bytes, and the time of one publish of a small message, both without a
+    /// log and one at a time.
+    func measureBare() throws -> (bytesPerSecond: Double, publish: Percentiles) {
+        let connection = try NATSConnection(try NATSSettings(servers: servers))
+        let jetStream = JetStream(connection, answerTimeout: .seconds(20))
+        return try withNewStream(jetStream) { subject in
+            let events = try rate(seconds { try publishAll(on: subject, over: connection) })
+            var workload = Workload(seed: 2, subscriptions: 10_000)
+            let message = NATSMessage(subject, body: workload.lines(1))
+            var durations: [Int64] = []
+            for _ in 0..<500 {
+                let start = ContinuousClock.now
+                _ = try connection.request(message, atMost: .seconds(20))
+                durations.append(Int64(start.duration(to: .now) / .microseconds(1)))
+            }
+            return (events * Double(Workload.lineBytes), Percentiles(durations))
+        }
+    }
+
     private func rate(_ seconds: Double) -> Double { Double(events / Self.batchSize * Self.batchSize) / seconds }
 
     // MARK: The log

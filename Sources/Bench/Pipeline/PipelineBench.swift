@@ -1,3 +1,4 @@
+import EventLog
 import Time
 
 /// The settings of a run of `belfry bench pipeline`.
@@ -13,6 +14,9 @@ struct PipelineBenchOptions: Sendable {
     /// The setting `snapshotBytes` of the pipeline file; nil for the default.
     var snapshotBytes: String?
     var sync = "interval 50ms"
+    /// The NATS servers that keep the logs; empty for local files.
+    var servers: [String] = []
+    var replicas = 3
     var seed: UInt64 = 1
 }
 
@@ -22,8 +26,9 @@ struct PipelineBench: Sendable {
     let interruption: Interruption
 
     func run(in scratch: ScratchFolder) async throws -> PipelineResult {
+        let home = options.servers.isEmpty ? nil : BenchHome(servers: options.servers, replicas: options.replicas)
         let file = PipelineBenchFile(
-            folder: scratch.path, sync: options.sync, snapshotBytes: options.snapshotBytes)
+            folder: scratch.path, sync: options.sync, snapshotBytes: options.snapshotBytes, home: home)
         let checked = try file.make()
         let stages = try StageProcesses(checked)
         let (record, workload) = try await stages.whileRunning(interruption) { pids in
@@ -35,13 +40,28 @@ struct PipelineBench: Sendable {
         let reading = try LatencyReading(logs: file.logs)
         let logs = checked.file.stagesInOrder.map(\.logName)
         let snapshots = try SnapshotTimes(logs: file.logs, logs, from: record.firstSend, to: record.end)
+        try home?.removeStreams(of: logs)
+        let homeResult = try home.map { try measure($0, logs, in: file.logs, changes: workload.made) }
         return PipelineResult(
             changes: workload.made, expected: workload.watched, pushes: pushes, outcomes: reading.outcomes,
             sendSeconds: (record.allAnswered - record.firstSend) / .seconds(1),
             seconds: (reading.last - record.firstSend) / .seconds(1),
             latency: Percentiles(reading.latencies),
             snapshots: SnapshotLatencies(reading, snapshots, from: record.firstSend),
-            stages: stageResults(stages.plans.map(\.stage), record, snapshots), driver: record.driver)
+            stages: stageResults(stages.plans.map(\.stage), record, snapshots), driver: record.driver,
+            home: homeResult)
+    }
+
+    private func measure(
+        _ home: BenchHome, _ logs: [String], in folder: String, changes: UInt64
+    ) throws -> BenchHomeResult {
+        let bytes = try logs.reduce(0) { $0 + (try EventLogs.summary(directory: "\(folder)/\($1)").bytes) }
+        let bench = HomeBench(
+            events: 400_000, folder: folder, servers: home.servers, replicas: home.replicas, interruption: interruption)
+        let bare = try bench.measureBare()
+        return BenchHomeResult(
+            bytesPerChange: Double(bytes) / Double(changes), bareBytesPerSecond: bare.bytesPerSecond,
+            publish: bare.publish)
     }
 
     private func stageResults(
@@ -85,6 +105,8 @@ struct PipelineResult: Sendable {
     var snapshots: SnapshotLatencies
     var stages: [Stage]
     var driver: ProcessUse?
+    /// Nil for local files.
+    var home: BenchHomeResult?
 
     var perSecond: Double { seconds > 0 ? Double(changes) / seconds : 0 }
     var isRight: Bool { pushes == expected && outcomes == expected }

@@ -27,6 +27,10 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             does not look at its sockets. The text shows each pause's main cause, how long the pause took, and for how \
             long the stage ran on a processor. JSON has these values without --rate, too.
 
+            With --server, the logs are also kept on NATS servers. Then the bench publishes messages of 1 MB without a \
+            pipeline, one at a time, and says how many changes a second that speed would allow for the bytes of the five \
+            logs.
+
               belfry bench pipeline
               belfry bench pipeline --rate 20000 --changes 400000
               belfry bench pipeline --runs 5 --json | jq .changesPerSecond
@@ -60,6 +64,14 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "When the logs call fdatasync: always, interval DURATION or never.")
     var sync = "interval 50ms"
 
+    @Option(
+        name: .customLong("server"),
+        help: "The address of a NATS server that keeps the logs; may be repeated (default: local files only).")
+    var servers: [String] = []
+
+    @Option(help: "With --server: on how many servers each event is stored: 1, 3 or 5.")
+    var replicas = 3
+
     @Option(help: "The seed of the workload.")
     var seed: UInt64 = 1
 
@@ -88,7 +100,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
         let options = PipelineBenchOptions(
             changes: changes, rate: rate, subscriptions: subscriptionsOption.subscriptions, records: records,
             devices: devices, snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: sync,
-            seed: seed)
+            servers: servers, replicas: replicas, seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())
         let runs = try await common.measure(by: \.perSecond, keepsFolder: keep) { try await bench.run(in: $0) }
         try common.print(PipelineReport(options: options, result: runs.median), ofRuns: runs.all.map(\.perSecond))

@@ -7,6 +7,8 @@ struct PipelineBenchFile {
     let sync: String
     /// The setting `snapshotBytes`; nil for the default.
     var snapshotBytes: String?
+    /// The NATS servers that keep the logs; nil for local files.
+    var home: BenchHome?
 
     var path: String { folder + "/bench.yaml" }
     var pushes: String { folder + "/pushes.ndjson" }
@@ -26,10 +28,11 @@ struct PipelineBenchFile {
 
     private var text: String {
         """
-        pipeline: bench
+        pipeline: \(home?.pipeline ?? "bench")
         data: data
         log:
           sync: \(sync)
+        \(home?.settings ?? "")
         \(snapshotBytes.map { "  snapshotBytes: \($0)" } ?? "")
         stages:
           ingest: {}

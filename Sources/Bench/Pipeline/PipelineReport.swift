@@ -17,7 +17,8 @@ struct PipelineReport: BenchReport {
                 ? "\(result.pushes.of("push")), as expected"
                 : "WRONG: \(result.pushes.of("push")) and \(result.outcomes.of(EventName.outcome.description)), expected \(result.expected.grouped)",
             "",
-        ] + table.lines + (options.rate == nil ? [] : snapshotsAndPauses)
+        ] + (result.home?.lines(result) ?? []) + (result.home == nil ? [] : [""]) + table.lines
+            + (options.rate == nil ? [] : snapshotsAndPauses)
     }
 
     private var snapshotsAndPauses: [String] {
@@ -71,6 +72,7 @@ struct PipelineReport: BenchReport {
                 result.stages.map {
                     stage($0.name, $0.use, halfwayBytes: $0.halfwayBytes, $0.snapshots, $0.pausesBefore, $0.pauses)
                 }),
+            "home": result.home?.json(result) ?? .object([]),
             "driver": result.driver.map { stage("driver", $0, halfwayBytes: 0) } ?? .object([]),
         ])
     }
