@@ -107,6 +107,7 @@ package final class LinkServer {
         last = first + UInt64(count) - 1
         let control = LinkFrame.batch(first: first, count: count, now: now)
         for (peer, consumer) in consumers where consumer.isReady(for: first, body.count) {
+            consumers[peer]?.reader = nil
             try send(control, body, to: peer, count: count)
         }
     }
@@ -144,10 +145,7 @@ package final class LinkServer {
 
     /// Reads the batch with the consumer's next event from the log; false at the end of the log.
     private func fetch(_ consumer: Consumer, for peer: [UInt8]) throws -> Bool {
-        guard consumer.next <= last else {
-            consumers[peer]?.reader = nil
-            return false
-        }
+        guard consumer.next <= last else { return false }
         let reader = try consumer.reader ?? EventLogReader(directory: directory, from: .sequence(consumer.next))
         consumers[peer]?.reader = reader
         while let batch = try reader.next(through: last) {
