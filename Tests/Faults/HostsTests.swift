@@ -110,6 +110,25 @@ struct HostsTests {
         }
     }
 
+    @Test func `a gateway follows ingest to another host`() async throws {
+        try await SocketThread.run(name: "faults") {
+            let servers = try NATSServers()
+            let hosts = try LiveHosts(on: servers, hasGateway: true)
+            try hosts.waitUntilOwner("a")
+            func save(_ name: String) throws -> String {
+                let record = #"{"recordName":"\#(name)","recordType":"Note","fields":{}}"#
+                return try hosts.ask(
+                    "private/records/modify", #"{"operations":[{"operationType":"create","record":\#(record)}]}"#)
+            }
+            #expect(try save("first").contains("recordChangeTag"))
+            hosts.kill("a")
+            #expect(try save("second").contains("recordChangeTag"))
+            let found = try hosts.ask("private/records/query", #"{"query":{"recordType":"Note"}}"#)
+            #expect(found.contains("first") && found.contains("second"), "\(found)")
+            #expect(try hosts.stop("b") == 0)
+        }
+    }
+
     @Test(.full) func `no host takes over while the NATS servers have no majority`() async throws {
         try await SocketThread.run(name: "faults") {
             let servers = try NATSServers(3)

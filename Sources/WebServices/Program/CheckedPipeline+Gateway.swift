@@ -23,8 +23,9 @@ extension CheckedPipeline {
     /// - Parameter belfry: The path of the program `belfry`.
     package func gatewayProgram(belfry: String = SiblingProgram.running) -> Supervisor.Program? {
         guard file.api != nil else { return nil }
+        let onHost = file.host.map { ["--host", $0.name] } ?? []
         return Supervisor.Program(
-            stage: PipelineFile.gatewayName, command: [belfry, PipelineFile.gatewayName, "--pipeline", path])
+            stage: PipelineFile.gatewayName, command: [belfry, PipelineFile.gatewayName, "--pipeline", path] + onHost)
     }
 
     /// The folder of the gateway's store; nil if the file has no gateway.

@@ -24,14 +24,17 @@ package struct GatewayProgram: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
+    @Option(help: HostOption.help)
+    var host: String?
+
     package init() {}
 
     package func run() async throws {
         RecordStore.turnOffMemoryStatistics()
         let text = try StageRunner.file(pipeline)
-        let file = try PipelineFile.parse(text, registry: .builtInStages)
+        let file = try CheckedPipeline.ofHost(host, text)
         let gateway = try Gateway(of: file, path: text.path) { StandardError.write("api: \($0)") }
-        let control = GatewayControl(gateway)
+        let control = GatewayControl(gateway: gateway, host: file.host?.name)
         control.watch()
         try await gateway.run { address in StandardError.write("api: ready, \(address)") }
         if !StageRunner.isSupervised { StandardError.write("api: stopped") }
@@ -41,8 +44,8 @@ package struct GatewayProgram: AsyncParsableCommand {
 /// Handles the signals to a gateway, and the pipeline files that `belfry up` sends to it on a reload.
 private struct GatewayControl: Sendable {
     let gateway: Gateway
-
-    init(_ gateway: Gateway) { self.gateway = gateway }
+    /// The name of this host; nil if the pipeline has no hosts.
+    let host: String?
 
     func watch() {
         StopSignals.watch([SIGINT, SIGTERM]) { [gateway] number, earlier in
@@ -64,13 +67,21 @@ private struct GatewayControl: Sendable {
     /// - Returns: Whether the gateway has accepted the file.
     private func reload(_ text: PipelineText) -> Bool {
         do {
-            let file = try PipelineFile.parse(text, registry: .builtInStages)
+            let file = try CheckedPipeline.ofHost(host, text)
             try gateway.reload(file)
             return true
         } catch {
             StandardError.write("api: \(error)")
             return false
         }
+    }
+}
+
+extension CheckedPipeline {
+    /// The file as a host runs it, without checks of the stages.
+    fileprivate static func ofHost(_ name: String?, _ text: PipelineText) throws -> PipelineFile {
+        let file = try ofThisHost(try PipelineFile.parse(text, registry: .builtInStages))
+        return try CheckedPipeline(path: text.path, file: file).onHost(name).file
     }
 }
 

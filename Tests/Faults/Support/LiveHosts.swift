@@ -16,10 +16,16 @@ final class LiveHosts {
     /// - Parameters:
     ///   - replicas: On how many servers each event is stored.
     ///   - takeOver: The setting of that name.
-    init(on servers: NATSServers, replicas: Int = 1, takeOver: String = "1s") throws {
+    ///   - hasGateway: Whether host b also runs a gateway.
+    init(on servers: NATSServers, replicas: Int = 1, takeOver: String = "1s", hasGateway: Bool = false) throws {
         folder = try Folder()
-        ports = try (0..<6).map { _ in try ReservedPort(forServer: true) }
-        let text = LiveHosts.yaml(servers, replicas, takeOver, ports.map(\.number))
+        ports = try (0..<7).map { _ in try ReservedPort(forServer: true) }
+        var text = LiveHosts.yaml(servers, replicas, takeOver, ports.map(\.number))
+        if hasGateway {
+            let stages = LivePipeline.stages.joined(separator: ", ")
+            text = text.replacing("a: {address: 127.0.0.1}", with: "a: {address: 127.0.0.1, stages: [\(stages)]}")
+            text += "\napi: {listen: \"127.0.0.1:\(ports[6].number)\"}\n"
+        }
         for host in LiveHosts.names {
             mkdir(folder.file(host), 0o755)
             try folder.write(text, to: "\(host)/pipeline.yaml")
@@ -142,6 +148,19 @@ final class LiveHosts {
     /// - Returns: The exit status.
     func drain(_ host: String) throws -> Int32 {
         try SpawnedProgram("belfry", ["up", file(of: host), "--host", host, "--drain"]).waitUntilExit()
+    }
+
+    /// Sends a request of Alice to the gateway.
+    ///
+    /// - Returns: The answer; empty if there was none in time.
+    func ask(_ path: String, _ body: String) throws -> String {
+        let url =
+            "http://127.0.0.1:\(ports[6].number)/database/1/iCloud.com.example.Notes/development/\(path)"
+            + "?ckWebAuthToken=_alice"
+        let curl = try SpawnedProgram(
+            ["/usr/bin/curl", "-sS", "-m", "20", url, "-d", body], output: folder.file("answer.json"))
+        _ = try curl.waitUntilExit()
+        return try folder.lines(of: "answer.json").joined()
     }
 
     /// What `belfry doctor` prints.
