@@ -137,6 +137,16 @@ import Time
         beacons.put(beacon("c", owner: 9))
         #expect(watch.owner()?.name == "a")
     }
+
+    @Test func `a beacon with a number that no owner has misleads readers only for a while`() {
+        let watch = OwnerWatch(hosts.all, beacons, now: time.time.monotonicNow)
+        beacons.put(beacon("b", owner: .max >> 1))
+        beacons.put(beacon("a", owner: 8))
+        #expect(watch.owner()?.name == "b")
+        time.advance(by: .seconds(11))
+        beacons.put(beacon("a", owner: 8))
+        #expect(watch.owner()?.name == "a")
+    }
 }
 
 /// Beacons that go to the sender alone.

@@ -9,13 +9,25 @@ package final class OwnerWatch: Sendable {
         var owner: UInt64 = 0
         var host: HostSettings?
         var clockAhead = Duration.zero
+        var heard: ContinuousClock.Instant
     }
 
     private let hosts: [HostSettings]
     private let beacons: any HomeBeacons
-    private let state = Mutex(State())
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let state: Mutex<State>
 
-    package init(_ hosts: [HostSettings], _ beacons: any HomeBeacons) { (self.hosts, self.beacons) = (hosts, beacons) }
+    /// After this silence of the owner, any host that says that it owns the log is believed. So a beacon with a number
+    /// that no owner has misleads readers only for a while.
+    private static let silenceMax = Duration.seconds(10)
+
+    package init(
+        _ hosts: [HostSettings], _ beacons: any HomeBeacons,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        (self.hosts, self.beacons, self.now) = (hosts, beacons, now)
+        state = Mutex(State(heard: now()))
+    }
 
     /// Asks a host to give the log up.
     package func drain(_ host: HostSettings) { beacons.send(DrainRequest(host: host.name).bytes) }
@@ -51,8 +63,9 @@ package final class OwnerWatch: Sendable {
             return
         }
         state.withLock { state in
-            guard beacon.owner >= state.owner, !beacon.ends else { return }
-            (state.owner, state.host) = (beacon.owner, host)
+            let isSilent = now() - state.heard > OwnerWatch.silenceMax
+            guard beacon.owner >= state.owner || isSilent, !beacon.ends else { return }
+            (state.owner, state.host, state.heard) = (beacon.owner, host, now())
             state.clockAhead = beacon.time - Instant.wall()
         }
     }
