@@ -40,6 +40,22 @@ import Testing
         #expect(lines.contains("  not pushed to alice-mac: alice-mac made the change"))
     }
 
+    /// The servers and hosts of the script have fixed ports, so that two runs at the same time would fail.
+    @Test(.full, .enabled(if: NATSServers.areTested, NATSServers.missing))
+    func `the quickstart of a cluster loses no push when a host is killed`() async throws {
+        let folder = try Self.checkout(apnsPort: 1, webPort: 1)
+        // Three NATS servers, two hosts with five stages each, and `belfry send`.
+        Cost.spend(.processes, 16)
+        let result = try await Program.run(
+            "/bin/sh",
+            [
+                "-c",
+                "exec 2>&1; BELFRY_BIN='\(try Program.folder())' BELFRY_CHANGES=600 deploy/quickstart --cluster",
+            ], in: folder.path)
+        #expect(result.status == 0 && result.output.contains("600 of 600 pushes have arrived"), "\(result.output)")
+        #expect(result.output.contains("deliver: this host runs the stage now: host a was silent"), "\(result.output)")
+    }
+
     /// The command `deploy/quickstart` and its output, as the README shows them.
     private static func shownInReadme() throws -> ManualPage.Command? {
         for case .other(language: "text", let text) in try ManualPage("README.md").blocks {
