@@ -5,10 +5,12 @@ import Synchronization
 final class OpenedHome: Sendable {
     private let home = Mutex<(any LogHome)?>(nil)
 
-    /// The home that was opened last; nil if there is none.
+    /// The newest home, even if it was interrupted. Nil before the first call of ``get(_:)``.
     var current: (any LogHome)? { home.withLock { $0 } }
 
-    /// The open home. Calls `open` if there is none, or if it was interrupted.
+    /// Returns the newest home. Before that, opens a new one if there is no home yet, or if the newest was interrupted.
+    ///
+    /// - Parameter open: Opens a home.
     func get(_ open: () throws -> any LogHome) throws -> any LogHome {
         try home.withLock { home in
             if let home, !home.isInterrupted { return home }
