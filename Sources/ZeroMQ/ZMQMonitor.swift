@@ -56,8 +56,9 @@ package final class ZMQMonitor {
     deinit { stop() }
 
     /// Ends the monitoring. Must be called before the watched socket is closed. Otherwise libzmq's I/O thread would
-    /// block on events that nobody receives.
+    /// block on events that nobody receives. Further calls do nothing.
     package func stop() {
+        guard unsafe socket.handle != nil else { return }
         if let handle = unsafe watched.handle { unsafe zmq_socket_monitor(handle, nil, 0) }
         socket.close()
     }

@@ -29,22 +29,15 @@ package enum ZMQSocketType: Sendable {
     /// Kept so that a CURVE server never outlives the object that checks its clients.
     var authorization: ClientAuthorization?
     let outgoing = ZMQMultipart()
+    private let options: ZMQSocketOptions
 
     /// - Throws: `EMFILE` at the context's socket limit, `ETERM` after its shutdown, `EINVAL` for an option out of
     ///   range.
     package init(
         _ context: ZMQContext, _ type: ZMQSocketType, _ options: ZMQSocketOptions = ZMQSocketOptions()
     ) throws(ZMQError) {
-        try context.claimSocket()
-        guard let handle = unsafe zmq_socket(context.handle, type.rawValue) else {
-            let error = ZMQError.last("create socket")
-            context.releaseSocket()
-            throw error
-        }
-        self.type = type
-        self.context = context
-        unsafe self.handle = handle
-        try apply(options)
+        (self.type, self.context, self.options) = (type, context, options)
+        try open()
     }
 
     deinit { close() }
@@ -73,12 +66,15 @@ package enum ZMQSocketType: Sendable {
         try unsafe call("connect", endpoint, zmq_connect)
     }
 
-    package func unbind(_ endpoint: String) throws(ZMQError) {
-        try unsafe call("unbind", endpoint, zmq_unbind)
+    /// Closes the socket and opens it again with the options of its creation, without keys and endpoints. Messages that
+    /// were not yet received are lost. Pollers go on with the new socket; a monitor must be stopped before.
+    package func reopen() throws(ZMQError) {
+        close()
+        try open()
     }
 
-    package func disconnect(_ endpoint: String) throws(ZMQError) {
-        try unsafe call("disconnect", endpoint, zmq_disconnect)
+    package func unbind(_ endpoint: String) throws(ZMQError) {
+        try unsafe call("unbind", endpoint, zmq_unbind)
     }
 
     /// The endpoint that was bound or connected last, with wildcards resolved. Empty if there is none, after
@@ -95,6 +91,17 @@ package enum ZMQSocketType: Sendable {
     func openHandle(_ operation: String) throws(ZMQError) -> UnsafeMutableRawPointer {
         guard let handle = unsafe handle else { throw ZMQError(code: ENOTSOCK, operation: operation) }
         return unsafe handle
+    }
+
+    private func open() throws(ZMQError) {
+        try context.claimSocket()
+        guard let handle = unsafe zmq_socket(context.handle, type.rawValue) else {
+            let error = ZMQError.last("create socket")
+            context.releaseSocket()
+            throw error
+        }
+        unsafe self.handle = handle
+        try apply(options)
     }
 
     private func call(

@@ -15,9 +15,6 @@ package struct ZMQSocketOptions: Sendable {
     package var frameBytesMax: Int? = 64 << 20
     /// The ID with which a ROUTER addresses this socket: 1 to 255 bytes, and the first must not be 0.
     package var routingID: [UInt8]?
-    /// Whether messages are queued only for peers that have completed their handshake. If false, messages are also
-    /// queued for peers that are not connected yet.
-    package var queuesOnlyIfConnected = false
     /// The first pause before connecting again. libzmq's default is 100 ms. libzmq 4.3.4 makes each pause longer by a
     /// random part of this time.
     package var reconnectInterval: Duration?
@@ -62,7 +59,6 @@ extension ZMQSocket {
             }
             try set(ZMQ_ROUTING_ID, bytes: routingID, "set routing ID")
         }
-        try set(ZMQ_IMMEDIATE, options.queuesOnlyIfConnected ? 1 : 0, "set immediate")
         if type == .router { try set(ZMQ_ROUTER_MANDATORY, 1, "set router mandatory") }
     }
 

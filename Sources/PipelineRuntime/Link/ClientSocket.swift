@@ -28,8 +28,12 @@ package enum ConnectionRefusal: Sendable, Hashable {
 /// A connecting socket that finds out why a connection is refused, and connects again.
 ///
 /// libzmq 4.3 gives up a connection when the other side refuses the client's key, and it can expect only one server key
-/// on a connection. After a refusal, this socket disconnects, and connects again after a pause. If the server may have
-/// the other of two keys, this socket connects again at once with that key.
+/// on a connection. After a refusal, this socket is opened again after a pause. If the server may have the other of two
+/// keys, this socket is opened again at once with that key.
+///
+/// While there is no connection, the socket takes only messages that are sent with `wait`. It follows the state of the
+/// connection itself: with libzmq's own option for this, `ZMQ_IMMEDIATE`, libzmq 4.3 aborts the process if a connection
+/// is lost while a message of several frames is received (`Assertion failed: !_more (src/fq.cpp:112)`).
 package final class ClientSocket: MessageSocket {
     private static let pause = Duration.milliseconds(500)
     /// After this many closed connections in a row, the refusal says that the other side has another key. A smaller
@@ -37,17 +41,18 @@ package final class ClientSocket: MessageSocket {
     private static let reportedHangUps = 3
 
     private let socket: ZMQSocket
-    private let monitor: ZMQMonitor
+    private var monitor: ZMQMonitor
     private let keys: ClientKeys?
     private var endpoint = ""
     private var serverKeyIndex = 0
     private var hangUps = 0
     private var redialAt: ContinuousClock.Instant?
     private var refusal: ConnectionRefusal?
+    private var isConnected = false
 
     package init(_ context: HostContext, _ keys: ClientKeys?, _ options: ZMQSocketOptions) throws(ZMQError) {
         socket = try ZMQSocket(context.zmq, .dealer, options)
-        monitor = try ZMQMonitor(socket, [.handshakeSucceeded, .handshakeFailed, .authenticationFailed])
+        monitor = try ClientSocket.monitor(of: socket)
         self.keys = keys
     }
 
@@ -68,11 +73,13 @@ package final class ClientSocket: MessageSocket {
     }
 
     package func send(_ frames: [UnsafeRawBufferPointer], wait: Bool) throws(ZMQError) -> ZMQSendResult {
-        try socket.send(frames, wait: wait)
+        guard try isReady(wait: wait) else { return .full }
+        return try socket.send(frames, wait: wait)
     }
 
     package func send(_ frames: [[UInt8]], wait: Bool) throws(ZMQError) -> ZMQSendResult {
-        try socket.send(frames, wait: wait)
+        guard try isReady(wait: wait) else { return .full }
+        return try socket.send(frames, wait: wait)
     }
 
     package func receive(into message: ZMQMultipart, wait: Bool) throws(ZMQError) -> ZMQReceiveResult {
@@ -87,12 +94,25 @@ package final class ClientSocket: MessageSocket {
     package func add(to poller: ZMQPoller) -> Int { poller.add(socket, .readable) }
 
     package func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) -> ConnectionRefusal? {
-        while let event = try monitor.next(wait: false) { note(event, at: time) }
+        try noteEvents(at: time)
         if let redialAt, time >= redialAt { try redial() }
         return refusal
     }
 
+    private func isReady(wait: Bool) throws(ZMQError) -> Bool {
+        // Connections inside a process have no events, and are never lost.
+        if wait || endpoint.hasPrefix("inproc://") { return true }
+        try noteEvents(at: .now)
+        return isConnected
+    }
+
+    private func noteEvents(at time: ContinuousClock.Instant) throws(ZMQError) {
+        while let event = try monitor.next(wait: false) { note(event, at: time) }
+    }
+
     private func note(_ event: ZMQMonitor.Event, at time: ContinuousClock.Instant) {
+        isConnected = event.kind == .handshakeSucceeded
+        if event.kind == .disconnected { return }
         if event.kind == .handshakeSucceeded {
             (refusal, redialAt, hangUps) = (nil, nil, 0)
         } else if event.kind == .authenticationFailed {
@@ -117,10 +137,14 @@ package final class ClientSocket: MessageSocket {
 
     package func move(to new: String) throws(ZMQError) {
         (redialAt, refusal, hangUps) = (nil, new == endpoint ? refusal : nil, new == endpoint ? hangUps : 0)
-        do throws(ZMQError) { try socket.disconnect(endpoint) } catch {
-            // `disconnect` fails if libzmq has given up the connection already. This socket then only has to connect.
-            guard !error.isTerminated else { throw error }
-        }
+        monitor.stop()
+        try socket.reopen()
+        monitor = try ClientSocket.monitor(of: socket)
+        isConnected = false
         try connect(new)
+    }
+
+    private static func monitor(of socket: ZMQSocket) throws(ZMQError) -> ZMQMonitor {
+        try ZMQMonitor(socket, [.disconnected, .handshakeSucceeded, .handshakeFailed, .authenticationFailed])
     }
 }

@@ -25,7 +25,7 @@ extension MessageSocket {
 
 extension ZMQSocket: MessageSocket {
     package func move(to endpoint: String) throws(ZMQError) {
-        try disconnect(lastEndpoint)
+        try reopen()
         try connect(endpoint)
     }
 

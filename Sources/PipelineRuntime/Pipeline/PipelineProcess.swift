@@ -74,7 +74,7 @@ package enum ToolSocket {
     }
 
     package static func make(keys: ClientKeys?, _ context: HostContext) throws -> ClientSocket {
-        try ClientSocket(context, keys, .link(linger: .milliseconds(200)).with { $0.queuesOnlyIfConnected = true })
+        try ClientSocket(context, keys, .link(linger: .milliseconds(200)))
     }
 }
 

@@ -137,7 +137,7 @@ final class LivePipeline {
     ///
     /// - Returns: The pairs whose `accepted` outcome was written more than once.
     func waitForAcceptedOutcomes(_ count: Int, within limit: Duration = .seconds(60)) throws -> [String] {
-        let watch = try OutcomeWatch(context, endpoint: "ipc://\(data)/deliver.link")
+        let watch = try OutcomeWatch(try HostContext(), endpoint: "ipc://\(data)/deliver.link")
         let end = ContinuousClock.now + limit
         while watch.accepted.count < count {
             guard .now < end else {

@@ -12,12 +12,9 @@ final class OutcomeWatch {
     private let poller = ZMQPoller()
     private var parser = JSONParser()
 
-    init(_ context: ZMQContext, endpoint: String) throws {
-        let options = ZMQSocketOptions().with {
-            $0.queuesOnlyIfConnected = true
-            $0.reconnectInterval = .milliseconds(20)
-        }
-        client = try LinkClient(try ZMQSocket(context, .dealer, options), endpoint: endpoint, name: "watch", after: 0)
+    init(_ context: HostContext, endpoint: String) throws {
+        let socket = try ToolSocket.make(nil, context)
+        client = try LinkClient(socket, endpoint: endpoint, name: "watch", after: 0)
         poller.add(client.socket)
     }
 

@@ -34,7 +34,7 @@ struct HostSockets: HostConnections {
     }
 
     func connect(after: UInt64) throws -> any StageInlet {
-        let socket = try ClientSocket(context, plan.curve?.toUpstream, options.with { $0.queuesOnlyIfConnected = true })
+        let socket = try ClientSocket(context, plan.curve?.toUpstream, options)
         let watch = try plan.upstreamWatch()
         let client = try LinkClient(
             socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, monotonicNow: plan.time.monotonicNow)
