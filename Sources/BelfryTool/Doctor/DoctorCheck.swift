@@ -38,9 +38,7 @@ struct DoctorTarget: Sendable {
         }
         try PipelineArgument.check(path)
         // FileCheck reports the mistakes of an invalid file; the other checks do what they can.
-        do {
-            file = try CheckedPipeline.ofThisHost(try PipelineFile.load(path: path, registry: .builtIns))
-        } catch { file = nil }
+        do { file = try LogPlace.pipeline(path) } catch { file = nil }
     }
 
     var isFolder: Bool { LogPlace.isFolder(path) }

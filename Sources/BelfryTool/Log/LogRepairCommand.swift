@@ -83,7 +83,7 @@ struct LogRepairCommand: ParsableCommand {
     /// The home of a pipeline's logs; nil for a folder, and for a pipeline with local files alone.
     private static func home(_ pipeline: String) throws -> (any LogHome)? {
         guard LogPlace.isFile(pipeline) else { return nil }
-        let file = try PipelineFile.load(path: pipeline, registry: .builtIns)
+        let file = try LogPlace.pipeline(pipeline)
         return try file.log.home.map { settings in
             try JetStreamHome(settings, pipeline: file.name) { StandardError.write($0) }
         }

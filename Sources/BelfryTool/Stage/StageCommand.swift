@@ -25,7 +25,7 @@ struct StageCommand: AsyncParsableCommand, ReloadsOnHangup {
     func run() async throws {
         guard !worker.replayWorker else { return try worker.run(.builtIns) }
         try await StageRunner(.builtIns, pipeline) { [name, host] in
-            let checked = try CheckedPipeline($0).onHost(host)
+            let checked = try CheckedPipeline($0, host: host).onHost()
             return LoadedStage(checked, try checked.stage(name))
         }.run()
     }

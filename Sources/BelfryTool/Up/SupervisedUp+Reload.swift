@@ -12,7 +12,7 @@ extension SupervisedUp {
             let (path, host) = (text.path, state.withLock { $0.file.host?.name })
             let (text, checked) = try await SocketThread.run(name: "reload") {
                 let text = try PipelineText(forLongRunningProcess: path)
-                return (text, try CheckedPipeline(text).onHost(host))
+                return (text, try CheckedPipeline(text, host: host).onHost())
             }
             try checked.checkKeys()
             try checked.checkGateway()

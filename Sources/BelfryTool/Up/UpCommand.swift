@@ -43,7 +43,7 @@ struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
 
     func run() async throws {
         let text = try PipelineText(forLongRunningProcess: pipeline)
-        let checked = try CheckedPipeline(text).onHost(host)
+        let checked = try CheckedPipeline(text, host: host).onHost()
         if drain { return try await DrainHost(checked).run() }
         try checked.checkKeys()
         if let error = try checked.missingGatewayKeys() { throw PipelineFileError([error]) }

@@ -114,8 +114,8 @@ final class FailoverBench {
     // MARK: Hosts
 
     private func plan() throws -> HostPlan {
-        let checked = try CheckedPipeline(PipelineText(path: file), checkingOnlyStagesOf: .builtIns)
-        let onHost = try checked.onHost(Self.hosts[0].name)
+        let onHost = try CheckedPipeline(
+            PipelineText(path: file), host: Self.hosts[0].name, checkingOnlyStagesOf: .builtIns)
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
         surroundings.openHome = { settings, pipeline, host, _ in
             try JetStreamHome(settings, pipeline: pipeline, host: host) { _ in }

@@ -86,9 +86,10 @@ package enum AbsentLogs {
     ) throws -> [ToolFailure] {
         let folder = try LogPlace.folder(place)
         guard LogPlace.isFile(pipeline) else { return try missing(fromFolder: folder, present) }
-        return try PipelineFile.load(path: pipeline, registry: .builtIns).stagesInOrder.filter {
-            !present.contains($0.logName)
-        }.map { stage in
+        let file = try LogPlace.pipeline(pipeline)
+        // The folder of a host has only the logs of its own stages.
+        let stages = LogPlace.isFile(place) ? file.stagesOfHost : file.stagesInOrder
+        return stages.filter { !present.contains($0.logName) }.map { stage in
             missing(stage.logName, "although stage \(stage.name) of \(pipeline) writes it", folder)
         }
     }

@@ -9,6 +9,9 @@ extension CheckedPipeline {
     ///   with all mistakes in the file.
     package init(path: String) throws { try self.init(PipelineText(argument: path)) }
 
+    /// - Parameter host: See ``ofThisHost(_:named:)``.
     /// - Throws: ``PipelineFileError`` with all mistakes in the file.
-    package init(_ text: PipelineText) throws { try self.init(text, checkingAllStagesWith: .builtIns) }
+    package init(_ text: PipelineText, host: String? = nil) throws {
+        try self.init(text, host: host, checkingAllStagesWith: .builtIns)
+    }
 }

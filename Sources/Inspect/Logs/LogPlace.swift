@@ -26,11 +26,17 @@ package enum LogPlace {
         try checkIsNotNDJSON(path)
         if isFile(path) {
             try PipelineArgument.check(path)
-            // An invalid setting of a stage does not matter for reading its log.
-            return try PipelineFile.load(path: path, registry: .builtIns).data + "/logs"
+            return try pipeline(path).data + "/logs"
         }
         guard isFolder(path) else { throw missing(path) }
         return isFolder(path + "/logs") ? path + "/logs" : path
+    }
+
+    /// The pipeline file as this host runs it. An invalid setting of a stage does not matter for reading its log.
+    ///
+    /// - Throws: ``PipelineFileError`` if the pipeline file is invalid, or has no such host.
+    package static func pipeline(_ path: String) throws(PipelineFileError) -> PipelineFile {
+        try CheckedPipeline.ofThisHost(try PipelineFile.load(path: path, registry: .builtIns))
     }
 
     /// The logs' own folders in a place, sorted by name. See ``AbsentLogs`` for missing logs.

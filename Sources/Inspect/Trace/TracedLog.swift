@@ -29,7 +29,7 @@ extension TracedLog {
         let folder = try LogPlace.folder(logs ?? place)
         let file =
             try LogPlace.isFile(place)
-            ? PipelineFile.load(path: place, registry: .builtIns) : RecordedLogs.recorded(in: folder)
+            ? LogPlace.pipeline(place) : RecordedLogs.recorded(in: folder)
         let found = all(of: file, in: folder)
         if found.isEmpty { throw ToolFailure(.noInput, try noLogsMessage(logs ?? place, folder)) }
         return found

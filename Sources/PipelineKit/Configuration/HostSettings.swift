@@ -71,9 +71,11 @@ extension HostSettings: Equatable {
 extension PipelineFile {
     /// The pipeline as one of its hosts runs it: with this host's data folder and addresses.
     ///
-    /// - Parameter name: The name of the host; nil if the program was given none.
+    /// - Parameters:
+    ///   - name: The name of the host; nil if the program was given none.
+    ///   - variable: The environment variable that gave the name; nil if `--host` did.
     /// - Throws: ``PipelineFileError`` if the pipeline has no such host; also without a name if it has hosts.
-    package func on(_ name: String?) throws(PipelineFileError) -> PipelineFile {
+    package func on(_ name: String?, from variable: String? = nil) throws(PipelineFileError) -> PipelineFile {
         let names = hosts.map(\.name).joined(separator: ", ")
         guard let name else {
             guard !hosts.isEmpty else { return self }
@@ -82,7 +84,8 @@ extension PipelineFile {
                 "say which one this is with --host NAME, or with the environment variable BELFRY_HOST")
         }
         guard let host = hosts.first(where: { $0.name == name }) else {
-            let reason = hosts.isEmpty ? "the file has no hosts" : "there is no host \(name)"
+            let source = variable.map { ", which the environment variable \($0) names" } ?? ""
+            let reason = hosts.isEmpty ? "the file has no hosts" : "there is no host \(name.printable)\(source)"
             throw failure("hosts", reason, hosts.isEmpty ? "leave --host out" : "its hosts: \(names)")
         }
         var file = self

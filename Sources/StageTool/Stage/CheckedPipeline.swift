@@ -16,42 +16,49 @@ package struct CheckedPipeline {
 
     /// Checks every stage, as ``StageCheck`` does.
     ///
+    /// - Parameter host: See ``ofThisHost(_:named:)``.
     /// - Throws: ``PipelineFileError`` with all mistakes that can be found independently.
-    package init(_ text: PipelineText, checkingAllStagesWith registry: Registry) throws {
+    package init(_ text: PipelineText, host: String? = nil, checkingAllStagesWith registry: Registry) throws {
         path = text.path
         file = try CheckedPipeline.ofThisHost(
-            try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction))
+            try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction),
+            named: host)
         try checkHome()
     }
 
     /// Checks only the stages whose kinds are in the registry: the kinds that this program can run.
-    package init(_ text: PipelineText, checkingOnlyStagesOf registry: Registry) throws {
+    ///
+    /// - Parameter host: See ``ofThisHost(_:named:)``.
+    package init(_ text: PipelineText, host: String? = nil, checkingOnlyStagesOf registry: Registry) throws {
         let check = StageCheck(registry: registry)
         path = text.path
         file = try CheckedPipeline.ofThisHost(
             try PipelineFile.parse(text, registry: registry) { stage throws(PipelineFileError) in
                 if registry.stages[stage.kind] != nil { try check(stage) }
-            })
+            }, named: host)
         try checkHome()
     }
 
-    /// The file as the host runs it that the environment names; the file itself if it has no hosts, or if the
-    /// environment names none.
-    package static func ofThisHost(_ file: PipelineFile) throws(PipelineFileError) -> PipelineFile {
+    /// The file as this host runs it; the file itself if it has no hosts, or if nothing names this host.
+    ///
+    /// - Parameter host: The name of this host; nil for the one that the environment names.
+    /// - Throws: ``PipelineFileError`` if the file has no such host.
+    package static func ofThisHost(
+        _ file: PipelineFile, named host: String? = nil
+    ) throws(PipelineFileError) -> PipelineFile {
+        if let host { return try file.on(host) }
         guard !file.hosts.isEmpty, let name = getenv(hostVariable) else { return file }
-        return try file.on(String(cString: name))
+        return try file.on(String(cString: name), from: hostVariable)
     }
 
     /// The environment variable with the name of this host.
     private static let hostVariable = "BELFRY_HOST"
 
-    /// The pipeline for programs that run or reach stages.
+    /// The pipeline for programs that run stages.
     ///
-    /// - Parameter name: The name of this host; nil for the one that the environment names.
-    /// - Throws: ``PipelineFileError`` if the file has no such host, or if it has hosts and none was named.
-    package func onHost(_ name: String? = nil) throws(PipelineFileError) -> CheckedPipeline {
-        if name == nil, file.host != nil { return self }
-        return CheckedPipeline(path: path, file: try file.on(name))
+    /// - Throws: ``PipelineFileError`` if the file has hosts, and nothing named this host.
+    package func onHost() throws(PipelineFileError) -> CheckedPipeline {
+        file.host == nil ? CheckedPipeline(path: path, file: try file.on(nil)) : self
     }
 
     private func checkHome() throws {

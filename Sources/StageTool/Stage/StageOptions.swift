@@ -20,7 +20,7 @@ struct StageOptions: ParsableArguments {
     @OptionGroup(visibility: .hidden) var worker: WorkerOptions
 
     func read<Kind: StageKind>(_ text: PipelineText, _ kind: Kind.Type) throws -> LoadedStage {
-        let checked = try CheckedPipeline(text, checkingOnlyStagesOf: Kind.registry).onHost(host)
+        let checked = try CheckedPipeline(text, host: host, checkingOnlyStagesOf: Kind.registry).onHost()
         return LoadedStage(checked, try checked.stage(self, kind: Kind.kind))
     }
 }

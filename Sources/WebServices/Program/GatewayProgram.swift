@@ -80,8 +80,8 @@ private struct GatewayControl: Sendable {
 extension CheckedPipeline {
     /// The file as a host runs it, without checks of the stages.
     fileprivate static func ofHost(_ name: String?, _ text: PipelineText) throws -> PipelineFile {
-        let file = try ofThisHost(try PipelineFile.parse(text, registry: .builtInStages))
-        return try CheckedPipeline(path: text.path, file: file).onHost(name).file
+        let file = try ofThisHost(try PipelineFile.parse(text, registry: .builtInStages), named: name)
+        return try CheckedPipeline(path: text.path, file: file).onHost().file
     }
 }
 
