@@ -120,6 +120,7 @@ struct HostsTests {
                 return try hosts.ask(
                     "private/records/modify", #"{"operations":[{"operationType":"create","record":\#(record)}]}"#)
             }
+            #expect(try hosts.doctor().contains("host b runs 0 stages, the gateway of host b answers"))
             #expect(try save("first").contains("recordChangeTag"))
             hosts.kill("a")
             #expect(try save("second").contains("recordChangeTag"))

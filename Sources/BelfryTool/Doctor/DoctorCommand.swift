@@ -24,7 +24,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
               logs           are all segments of each log there, the last one undamaged? dead letters?
               home           do the NATS servers that keep the logs answer? do all have all events?
               health         do every stage and the gateway answer, if the pipeline is running?
-              hosts          does every stage run on one of its hosts? do all hosts answer? do their clocks differ?
+              hosts          does every stage run on one host? do hosts and gateways answer? do clocks differ?
               store          can the gateway's store be read? does it fit the log of changes? indexes?
               subscriptions  which subscriptions cannot use an index? which can never match?
               apps           which apps are stopped because a transport rejects all their pushes?

@@ -18,12 +18,15 @@ extension HealthCheck {
         return try GatewayProbe(folder: settings.folder(of: file), settings)
     }
 
-    /// The problem of the gateway; nil if it answers.
-    static func finding(_ gateway: GatewayProbe) async throws -> Finding? {
-        let answers = try await SocketThread.run(name: "doctor \(PipelineFile.gatewayName)") {
+    static func answers(_ gateway: GatewayProbe) async throws -> Bool {
+        try await SocketThread.run(name: "doctor \(PipelineFile.gatewayName)") {
             gateway.answers(withinSeconds: gatewaySeconds)
         }
-        guard !answers else { return nil }
+    }
+
+    /// The problem of the gateway; nil if it answers.
+    static func finding(_ gateway: GatewayProbe) async throws -> Finding? {
+        guard try await !answers(gateway) else { return nil }
         return Finding(
             .error, "health.gateway_silent",
             "the gateway does not answer at \(gateway.address), but stages do",

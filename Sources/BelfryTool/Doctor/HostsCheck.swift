@@ -4,7 +4,7 @@ import PipelineRuntime
 import Time
 import ZeroMQ
 
-/// Checks the hosts of a pipeline: which one runs each stage, which ones stand by, and their clocks.
+/// Checks the hosts of a pipeline: which one runs each stage, which ones stand by, their gateways and their clocks.
 struct HostsCheck: DoctorCheck {
     let name = "hosts"
 
@@ -29,12 +29,26 @@ struct HostsCheck: DoctorCheck {
             return [Finding(.note, "hosts.not_running", "the pipeline is not running: no host answers")]
         }
         let clocks = try await SocketThread.run(name: "doctor clocks") { try Self.clocks(file, home) }
-        let found = Self.findings(answers) + clocks.compactMap { Self.finding(ofClock: $0.host, $0.ahead) }
-        guard found.isEmpty else { return found }
+        let gateways = try await Self.gateways(
+            of: file.hosts.filter { Self.mayRunGateway($0, answers) }, in: file, target.path)
+        let found =
+            Self.findings(answers) + clocks.compactMap { Self.finding(ofClock: $0.host, $0.ahead) }
+            + gateways.compactMap(Self.silence)
+        return (found.isEmpty ? [Self.ready(file, answers, gateways)] : found) + gateways.compactMap(Self.note)
+    }
+
+    /// Whether the host runs, as far as its stages show. Another finding reports a host whose stages are all silent.
+    private static func mayRunGateway(_ host: HostSettings, _ answers: [Answer]) -> Bool {
+        let own = answers.filter { $0.host == host.name }
+        return own.isEmpty || own.contains { $0.health != nil }
+    }
+
+    private static func ready(_ file: PipelineFile, _ answers: [Answer], _ gateways: [Gateway]) -> Finding {
         let owners = file.hosts.map { host in
             "host \(host.name) runs \(answers.count { $0.host == host.name && $0.isOwner }.of("stage"))"
         }
-        return [Finding(.ok, "hosts.ready", owners.joined(separator: ", "))]
+        let gateways = gateways.filter(\.answers).map { "the gateway of host \($0.host) answers" }
+        return Finding(.ok, "hosts.ready", (owners + gateways).joined(separator: ", "))
     }
 
     private static func ask(_ file: PipelineFile, _ keys: CurveKeyPair?) async throws -> [Answer] {

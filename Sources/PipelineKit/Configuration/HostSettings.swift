@@ -123,6 +123,11 @@ extension PipelineFile {
         return stagesInOrder.filter { host.runs($0.name) }
     }
 
+    /// The names of the hosts that may run all of these stages.
+    package func hosts(running stages: [String]) -> [String] {
+        hosts.filter { stages.allSatisfy($0.runs) }.map(\.name)
+    }
+
     /// Whether this process's host may run the gateway.
     package var runsGateway: Bool { api != nil && (host?.runs(PipelineFile.gatewayName) ?? true) }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import PipelineKit
 
 /// Asks a gateway for an answer over its port, as a client does.
 package struct GatewayProbe: Sendable {
@@ -12,9 +13,28 @@ package struct GatewayProbe: Sendable {
     package init?(folder: String, _ settings: GatewaySettings) throws {
         guard let file = try GatewayFile(in: folder) else { return nil }
         // An address that stands for all addresses of the machine includes the loopback address.
-        host = ["0.0.0.0": "127.0.0.1", "::": "::1"][file.host] ?? file.host
+        host = Self.loopback[file.host] ?? file.host
         (port, isEncrypted) = (file.port, settings.tls != nil)
     }
+
+    /// The gateway of another host, at the address in the settings. Nil if this machine cannot reach the address, or if
+    /// the gateway of another host could answer there.
+    ///
+    /// - Parameter isOnlyHost: Whether no other host may run a gateway.
+    package init?(on other: HostSettings, _ settings: GatewaySettings, isOnlyHost: Bool) {
+        let listen = settings.address
+        let isForAll = Self.loopback[listen.host] != nil
+        // Hosts whose own addresses are loopback addresses share this machine.
+        let isReachable = !listen.isLoopback || Loopback.contains(other.address)
+        guard listen.port != 0, isForAll || listen.host == other.address || isOnlyHost && isReachable else {
+            return nil
+        }
+        host = isForAll ? other.address : listen.host
+        (port, isEncrypted) = (listen.port, settings.tls != nil)
+    }
+
+    /// The loopback addresses for the addresses that stand for all addresses of a machine.
+    private static let loopback = ["0.0.0.0": "127.0.0.1", "::": "::1"]
 
     /// `HOST:PORT`.
     package var address: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

@@ -1,3 +1,8 @@
+import BuiltIns
+import Inspect
+import PipelineKit
+import StageTool
+import TestSupport
 import Testing
 
 @testable import BelfryTool
@@ -26,6 +31,39 @@ import Testing
         #expect(HostsCheck.findings(ill).map(\.code) == ["hosts.no_owner", "hosts.silent", "health.no_quorum"])
         #expect(HostsCheck.findings(ill)[0].text == "no host runs match")
         #expect(HostsCheck.findings(ill)[1].text.contains("host b does not answer for ingest, match"))
+    }
+
+    @Test func `a gateway is asked at the address where only its own host can listen`() async throws {
+        let (folder, port) = (try TemporaryFolder(), try ReservedPort())
+        func states(_ listen: String, _ hosts: String, here: String? = nil) async throws -> [String] {
+            let path = try folder.file(
+                "p.yaml",
+                """
+                pipeline: notes
+                data: data
+                log: {home: jetstream, servers: ["nats://127.0.0.1:1"]}
+                hosts: {\(hosts)}
+                stages: {ingest: {bind: "tcp://127.0.0.1:7401", door: "tcp://127.0.0.1:7402", open: true}}
+                api: {listen: "\(listen):\(port.number)", behindTLS: true}
+
+                """)
+            let text = try PipelineText(path: path)
+            let file = try CheckedPipeline(text, host: here).file
+            return try await HostsCheck.gateways(of: file.hosts, in: file, path).map { gateway in
+                (HostsCheck.silence(gateway) ?? HostsCheck.note(gateway)).map { "\($0.code): \($0.text)" } ?? "answers"
+            }
+        }
+        let two = "a: {address: 127.0.0.1}, b: {address: 127.0.0.2}"
+        for text in try await states("0.0.0.0", two) {
+            #expect(text.contains(/hosts.gateway_silent: .* of host [ab] does not answer at 127.0.0.[12]:/), "\(text)")
+        }
+        let shared = try await states("127.0.0.1", two)
+        #expect(shared[0].contains("the gateway of host a does not answer at 127.0.0.1"), "\(shared)")
+        #expect(shared[1].hasPrefix("hosts.gateway_unchecked: the gateway of host b is not checked"), "\(shared)")
+        let far = try await states("127.0.0.1", "a: {address: 10.0.0.1}, b: {address: 10.0.0.2, stages: [ingest]}")
+        #expect(far.count == 1 && far[0].hasPrefix("hosts.gateway_unchecked"), "\(far)")
+        let here = try await states("127.0.0.1", two, here: "b")
+        #expect(here[1].hasSuffix("of host b has not accepted requests yet, although the pipeline is running"))
     }
 
     @Test func `clocks that differ by more than a second are reported`() {
