@@ -56,11 +56,12 @@ package struct RecordedPipeline: Sendable {
     /// Each stage comes after the stage that it reads from.
     package let stages: [RecordedStage]
 
+    /// - Parameter chosen: The stages, each after the stage that it reads from; nil for all of them.
     /// - Throws: ``EventLogError/notALog(directory:)`` when a stage has no log.
-    package init(_ file: PipelineFile, logs folder: String) throws {
+    package init(_ file: PipelineFile, logs folder: String, stages chosen: [PipelineStage]? = nil) throws {
         self.file = file
         self.folder = folder
-        stages = try file.stagesInOrder.map { stage in
+        stages = try (chosen ?? file.stagesInOrder).map { stage in
             let upstream = try file.upstream(of: stage).map {
                 try EventLogs.summary(directory: folder + "/" + $0.logName)
             }

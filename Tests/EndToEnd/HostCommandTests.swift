@@ -47,6 +47,23 @@ import Testing
         return try await Program.run("/usr/bin/env", words)
     }
 
+    @Test func `doctor checks what its host has, and says where the other stages run`() async throws {
+        try await record()
+        let checks = ["logs", "store", "subscriptions", "apps"].flatMap { ["--only", $0] }
+        let a = try await belfry(["doctor", pipeline] + checks, on: "a")
+        #expect(a.status == 0 && a.errors == "", "\(a)")
+        #expect(codes(a) == ["log.elsewhere", "log.whole", "subscription.indexed", "state.elsewhere"], "\(a)")
+        #expect(a.output.contains("only other hosts run: coalesce (b), payload (b), deliver (b)"), "\(a)")
+        #expect(a.output.contains("not checked on host a: it does not run deliver"), "\(a)")
+        let b = try await belfry(["doctor", pipeline] + checks, on: "b")
+        #expect(b.status == 0 && b.errors == "", "\(b)")
+        #expect(codes(b) == ["log.elsewhere", "log.whole", "store.none", "state.elsewhere"], "\(b)")
+        #expect(b.output.contains("not checked on host b: it does not run match"), "\(b)")
+        try FileManager.default.removeItem(atPath: notes.folder + "/b/logs/pushes")
+        let lost = try await belfry(["doctor", pipeline, "--only", "logs"], on: "b")
+        #expect(lost.status == 1 && codes(lost).sorted() == ["log.elsewhere", "log.missing"], "\(lost)")
+    }
+
     @Test func `commands read the logs of the host that BELFRY_HOST names, and reject an unknown one`() async throws {
         try await record()
         for (host, log, other) in [("a", "matches", "pushes"), ("b", "pushes", "matches")] {
@@ -64,5 +81,9 @@ import Testing
         }
         let option = try await belfry(["up", pipeline, "--host", "d", "--drain"], on: "c")
         #expect(option.status == 78 && option.errors.contains("there is no host d; its hosts: a, b"), "\(option)")
+    }
+
+    private func codes(_ result: Program.Result) -> [String] {
+        result.output.matches(of: /"code":"([^"]*)"/).map { String($0.1) }
     }
 }

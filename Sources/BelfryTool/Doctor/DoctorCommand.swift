@@ -32,7 +32,9 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
             A subscription that cannot use an index is evaluated for every change of its record type. Similar \
             subscriptions are one finding, with the reason and a better way to write them. If more than 100 such \
             subscriptions are evaluated for one change, the finding is a warning, otherwise a note. The check `logs` \
-            looks for damage only in the last segment of each log; `belfry log verify` reads whole logs.
+            looks for damage only in the last segment of each log; `belfry log verify` reads whole logs. If the pipeline \
+            has hosts and BELFRY_HOST names one, the logs and states of this host's stages are checked; a note says which \
+            other hosts run the rest.
 
               belfry doctor Pipelines/quickstart.yaml
               belfry doctor Pipelines/quickstart.yaml --only subscriptions

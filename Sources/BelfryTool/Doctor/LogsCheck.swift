@@ -37,8 +37,20 @@ struct LogsCheck: DoctorCheck {
                 found.append(Self.damage(log, "\(LogPlace.name(ofLogAt: log)): \(error)"))
             }
         }
-        let all = absent + found
+        let all = absent + found + [Self.elsewhere(target)].compactMap(\.self)
         return all.contains { $0.severity.isProblem } ? all : all + [Self.undamaged(summaries)]
+    }
+
+    /// A note about the stages that only other hosts run; nil if there is none.
+    private static func elsewhere(_ target: DoctorTarget) -> Finding? {
+        guard target.logs == nil, let file = target.file, let host = file.host else { return nil }
+        let others = file.stagesInOrder.map(\.name).filter { !host.runs($0) }
+        guard !others.isEmpty else { return nil }
+        let texts = others.map { "\($0) (\(file.hosts(running: [$0]).joined(separator: ", ")))" }
+        return Finding(
+            .note, "log.elsewhere",
+            "host \(host.name) has no logs of the stages that only other hosts run: \(texts.joined(separator: ", "))",
+            fix: "run `belfry doctor` on these hosts too", ["stages": .list(others.map { .text($0) })])
     }
 
     private static func undamaged(_ logs: [LogSummary]) -> Finding {

@@ -27,7 +27,7 @@ struct StateCheck: DoctorCheck {
 
     func findings(in target: DoctorTarget) throws -> [Finding] {
         guard let place = target.logsPath, try !LogPlace.logs(in: place).isEmpty else { return [] }
-        let recorded = try RecordedPlace(target.path, logs: target.logs).recorded
+        let recorded = try RecordedPlace(target.path, logs: target.logs, onlyOfHost: target.logs == nil).recorded
         let problems = Mutex<[String]>([])
         let state = PipelineState(recorded, MachineFactory(registry: .builtIns)) { problem in
             problems.withLock { $0.append(problem) }
@@ -36,6 +36,25 @@ struct StateCheck: DoctorCheck {
         let skipped = problems.withLock { $0 }.map {
             Finding(.note, "snapshot.passed_over", "skipped a snapshot, which costs time but loses no event: \($0)")
         }
-        return skipped + found
+        return skipped + found + elsewhere(target)
+    }
+
+    /// A note for each stage that would make this check, but cannot make it on this host.
+    private func elsewhere(_ target: DoctorTarget) -> [Finding] {
+        guard target.logs == nil, let file = target.file, let host = file.host else { return [] }
+        let here = file.stagesOfHostWithInput.map(\.name)
+        return file.stagesInOrder.filter { stage in
+            stage.command.isEmpty && Registry.builtIns.stages[stage.kind]?.checkName == name
+                && !here.contains(stage.name)
+        }.map { stage in
+            let reason =
+                host.runs(stage.name)
+                ? "it has no log of \(stage.from ?? ""), which \(stage.name) reads" : "it does not run \(stage.name)"
+            let others = file.hosts(running: [stage.name, stage.from].compactMap(\.self))
+            return Finding(
+                .note, "state.elsewhere", "not checked on host \(host.name): \(reason)",
+                fix: others.isEmpty ? nil : "run this check on host \(others.joined(separator: " or "))",
+                ["stage": .text(stage.name)])
+        }
     }
 }

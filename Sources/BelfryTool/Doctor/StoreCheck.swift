@@ -10,7 +10,7 @@ struct StoreCheck: DoctorCheck {
     let name = "store"
 
     func findings(in target: DoctorTarget) throws -> [Finding] {
-        guard let file = target.file, file.api != nil else { return [] }
+        guard let file = target.file, file.runsGateway else { return [] }
         let folder = StoreFolder(try GatewaySettings(of: file, path: target.path), of: file)
         guard FileManager.default.fileExists(atPath: folder.store) else {
             return [

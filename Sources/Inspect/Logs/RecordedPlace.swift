@@ -12,7 +12,10 @@ package struct RecordedPlace {
     package let recorded: RecordedPipeline
 
     /// Reports on standard error which stages have no recorded settings.
-    package init(_ place: String, logs: String?) throws {
+    ///
+    /// - Parameter onlyOfHost: Whether to leave out the stages that this host does not run, or whose input it does not
+    ///   have.
+    package init(_ place: String, logs: String?, onlyOfHost: Bool = false) throws {
         if LogPlace.isFolder(place) {
             try AbsentLogs.check(place)
             let folder = try LogPlace.folder(place)
@@ -20,7 +23,8 @@ package struct RecordedPlace {
         } else {
             checked = try CheckedPipeline(path: place)
         }
-        recorded = try RecordedPlace.recorded(checked, logs: logs)
+        recorded = try RecordedPlace.recorded(
+            checked, logs: logs, onlyOfHost ? checked.file.stagesOfHostWithInput : nil)
         for stage in try recorded.stagesWithoutSettings {
             StandardError.write(
                 "\(stage.log.directory)/settings.ndjson is missing: the current settings of \(place) are used for the whole "
@@ -28,10 +32,14 @@ package struct RecordedPlace {
         }
     }
 
-    private static func recorded(_ checked: CheckedPipeline, logs: String?) throws -> RecordedPipeline {
+    private static func recorded(
+        _ checked: CheckedPipeline, logs: String?, _ stages: [PipelineStage]?
+    ) throws -> RecordedPipeline {
         let place = logs ?? checked.path
         let folder = try LogPlace.folder(place)
-        do { return try RecordedPipeline(checked.file, logs: folder) } catch EventLogError.notALog(let directory) {
+        do { return try RecordedPipeline(checked.file, logs: folder, stages: stages) } catch EventLogError.notALog(
+            let directory)
+        {
             guard try !LogPlace.logs(in: place).isEmpty else {
                 throw ToolFailure(.noInput, try LogPlace.noLogsMessage(in: place))
             }

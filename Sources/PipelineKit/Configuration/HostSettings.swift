@@ -123,6 +123,13 @@ extension PipelineFile {
         return stagesInOrder.filter { host.runs($0.name) }
     }
 
+    /// The stages of this process's host whose input is here too: the sources, and the stages whose upstream the host
+    /// may also run.
+    package var stagesOfHostWithInput: [PipelineStage] {
+        let own = stagesOfHost
+        return own.filter { stage in stage.from.map { from in own.contains { $0.name == from } } ?? true }
+    }
+
     /// The names of the hosts that may run all of these stages.
     package func hosts(running stages: [String]) -> [String] {
         hosts.filter { stages.allSatisfy($0.runs) }.map(\.name)
