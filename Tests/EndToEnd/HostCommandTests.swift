@@ -83,6 +83,16 @@ import Testing
         #expect(option.status == 78 && option.errors.contains("there is no host d; its hosts: a, b"), "\(option)")
     }
 
+    @Test func `only a host that may run the gateway needs keys for it`() async throws {
+        try await record()
+        let text = try notes.read("hosts.yaml")
+        try notes.write(text.replacing("'127.0.0.1:7427'", with: "'0.0.0.0:7427', behindTLS: true"), to: "hosts.yaml")
+        for (host, needsKeys) in [("a", false), ("b", true)] {
+            let result = try await belfry(["validate", pipeline], on: host)
+            #expect(result.status == 0 && result.errors.contains("there is no key file") == needsKeys, "\(result)")
+        }
+    }
+
     private func codes(_ result: Program.Result) -> [String] {
         result.output.matches(of: /"code":"([^"]*)"/).map { String($0.1) }
     }

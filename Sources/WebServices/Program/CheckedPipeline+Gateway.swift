@@ -8,9 +8,10 @@ extension CheckedPipeline {
     package func checkGateway() throws(PipelineFileError) { _ = try gateway }
 
     /// The mistake if this machine has no keys for a gateway that other machines could connect to. Nil if there are
-    /// keys, if the gateway listens on loopback only, or if the file has no gateway.
+    /// keys, if the gateway listens on loopback only, or if this machine runs no gateway.
     package func missingGatewayKeys() throws(PipelineFileError) -> SettingsError? {
-        try gateway.flatMap { $0.missingKeys(AccessControl(keyFile: $0.keyFile(of: file)), file) }
+        guard file.runsGateway else { return nil }
+        return try gateway.flatMap { $0.missingKeys(AccessControl(keyFile: $0.keyFile(of: file)), file) }
     }
 
     /// The settings of the gateway; nil if the file has no gateway.
