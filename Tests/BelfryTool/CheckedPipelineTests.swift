@@ -168,6 +168,26 @@ struct CheckedPipelineTests {
         #expect(found.map(\.reason) == ["cannot open \(folder.path)/none: No such file or directory"])
     }
 
+    @Test func `the secret files and the certificates of the logs' home are checked`() throws {
+        let folder = try TemporaryFolder()
+        func found(_ settings: String) throws -> [String] {
+            let log = "log: {home: jetstream, servers: ['nats://n1'], \(settings)}\n"
+            let path = try folder.file("p.yaml", fiveStages + log)
+            return try CheckedPipeline(path: path).secretWarnings().map {
+                "\($0)".replacing(folder.path + "/", with: "")
+            }
+        }
+        #expect(
+            try found("credentials: {$file: none.creds}") == [
+                "p.yaml:8:61: log.credentials: cannot open none.creds: No such file or directory"
+            ])
+        #expect(
+            try found("tls: {ca: p.yaml, certificate: c.pem, key: k.pem}") == [
+                "p.yaml:8:79: log.tls.certificate: cannot open c.pem: No such file or directory",
+                "p.yaml:8:91: log.tls.key: cannot open k.pem: No such file or directory",
+            ])
+    }
+
     @Test func `a valid pipeline file is read with its stages`() throws {
         let folder = try TemporaryFolder()
         let checked = try CheckedPipeline(path: try folder.file("notes.yaml", fiveStages))

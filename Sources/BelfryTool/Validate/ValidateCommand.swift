@@ -21,8 +21,8 @@ struct ValidateCommand: ParsableCommand {
             secret files, {$file: PATH}, that are missing, cannot be read, can be read by other users, or do not fit \
             their transport or the gateway. If this command can read a stage's secretKey, the key must \
             belong to the stage's publicKey. {$env: NAME} and {$credential: NAME} are checked only if this command has \
-            the variable or the credential. Secrets in the file itself, and certificates that have expired or expire \
-            within 30 days, are warnings too.
+            the variable or the credential. Secrets in the file itself, files below `tls` of `log` that cannot be read, \
+            and certificates that have expired or expire within 30 days, are warnings too.
 
               belfry validate Pipelines/quickstart.yaml
               belfry validate --json Pipelines/quickstart.yaml | jq .valid

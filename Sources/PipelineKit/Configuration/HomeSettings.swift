@@ -1,3 +1,5 @@
+import Glibc
+
 /// The NATS servers that keep the logs of a pipeline, and how stages connect to them.
 package struct HomeSettings: Sendable {
     /// How a stage proves to the servers who it is.
@@ -111,5 +113,16 @@ extension HomeSettings: Equatable {
         case .credentials(let file): texts["credentials"] = "\(file)"
         }
         return texts
+    }
+}
+
+extension HomeSettings {
+    /// An error for each file of `tls` that this process cannot read.
+    func tlsFileErrors() -> [SettingsError] {
+        let files = [("ca", tls?.authorities), ("certificate", tls?.certificate), ("key", tls?.key)]
+        return files.compactMap { key, path in
+            guard let path, access(path, R_OK) != 0 else { return nil }
+            return place.fail(atPath: "tls.\(key)", "cannot open \(path): \(String(cString: strerror(errno)))")
+        }
     }
 }

@@ -1,12 +1,15 @@
-/// Finds secrets of stages and of the gateway whose files this process cannot use. Environment variables and
-/// credentials are not checked: only the process that uses them has them.
+/// Finds secrets of stages, of the gateway and of the logs' home whose files this process cannot use, and files for TLS
+/// of the home that it cannot read. Environment variables and credentials are not checked: only the process that uses
+/// them has them.
 extension PipelineFile {
-    /// The errors that the stages and the gateway would report about secret files if this user started them on this
+    /// The errors that the stages and the gateway would report about these files if this user started them on this
     /// machine, sorted by their places in the pipeline file.
     package func secretFileErrors() -> [SettingsError] {
         let errors = stagesInOrder.flatMap { $0.settings.secretFileErrors(isProgram: !$0.command.isEmpty) }
-        let gatewayErrors = api?.secretFileErrors(isProgram: false) ?? []
-        return (errors + gatewayErrors).sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+        let others = [api, log.home?.place].compactMap(\.self).flatMap { $0.secretFileErrors(isProgram: false) }
+        return (errors + others + (log.home?.tlsFileErrors() ?? [])).sorted {
+            ($0.line, $0.column) < ($1.line, $1.column)
+        }
     }
 }
 

@@ -111,6 +111,21 @@ public struct SettingsReader: Sendable {
             file: file, at: entries[key]?.value.place ?? place, keyPath: path(to: key), reason: reason, hint: hint)
     }
 
+    /// An error at a setting inside the mappings of this one, such as `hosts.a.address`. If the file lacks the setting,
+    /// the place of the error is the name of the innermost mapping that should contain it.
+    package func fail(atPath path: String, _ reason: String, hint: String? = nil) -> SettingsError {
+        var (found, inner) = (place, nodes)
+        for key in path.split(separator: ".") {
+            guard let entry = inner.first(where: { $0.key == key }) else { break }
+            if case .mapping(let entries) = entry.value.content {
+                (found, inner) = (entry.place, entries)
+            } else {
+                (found, inner) = (entry.value.place, [])
+            }
+        }
+        return SettingsError(file: file, at: found, keyPath: self.path(to: path), reason: reason, hint: hint)
+    }
+
     /// The error for an unknown key that is probably the key `missing`, mistyped; nil if there is no such key.
     package func mistyped(_ missing: String) -> SettingsError? {
         guard !contains(missing) else { return nil }
