@@ -27,35 +27,54 @@ struct DrainHost: Sendable {
         guard try await SocketThread.run(name: "drain", drain) else { throw ToolFailure(.no) }
     }
 
+    private struct Stage {
+        let name: String
+        let watch: OwnerWatch
+        /// The number of this host as the owner, if it was asked to hand over; otherwise nil.
+        var number: UInt64?
+    }
+
     /// - Returns: Whether other hosts run all stages.
     private func drain() throws -> Bool {
         let servers = try JetStreamHome(home, pipeline: file.name, host: host.name) { _ in }
-        var asked: [(stage: String, watch: OwnerWatch, number: UInt64)] = []
+        var stages = try file.stagesOfHost.map {
+            Stage(name: $0.name, watch: OwnerWatch(file.hosts, try servers.beacons(of: $0.logName)))
+        }
+        let ownersKnown = ContinuousClock.now + home.takeOver + .seconds(1)
         var isDrained = true
-        for stage in file.stagesOfHost {
-            let watch = OwnerWatch(file.hosts, try servers.beacons(of: stage.logName))
-            guard let owner = watch.owner(atMost: home.takeOver + .seconds(1)) else {
-                StandardError.write("\(stage.name): no host says that it runs the stage")
-                isDrained = false
-                continue
-            }
-            guard owner.name == host.name else {
-                StandardError.write("\(stage.name): host \(owner.name) runs it")
-                continue
-            }
-            asked.append((stage.name, watch, watch.ownerNumber))
-            watch.drain(host)
+        for index in stages.indices {
+            isDrained = ask(&stages[index], max(.zero, ownersKnown - .now)) && isDrained
         }
         let end = ContinuousClock.now + Self.answerMax
-        for (stage, watch, number) in asked {
-            if let successor = successor(watch, number, end), successor.name != host.name {
-                StandardError.write("\(stage): host \(successor.name) took it over")
+        for stage in stages {
+            guard let number = stage.number else { continue }
+            if let successor = successor(stage.watch, number, end), successor.name != host.name {
+                StandardError.write("\(stage.name): host \(successor.name) took it over")
             } else {
-                StandardError.write("\(stage): no other host took it over")
+                StandardError.write("\(stage.name): no other host took it over")
                 isDrained = false
             }
         }
         return isDrained
+    }
+
+    /// Asks this host to hand the stage over, if it runs the stage.
+    ///
+    /// - Parameter limit: How long to wait until a host says that it runs the stage. The other stages' hosts are heard
+    ///   meanwhile.
+    /// - Returns: Whether a host runs the stage.
+    private func ask(_ stage: inout Stage, _ limit: Duration) -> Bool {
+        guard let owner = stage.watch.owner(atMost: limit) else {
+            StandardError.write("\(stage.name): no host says that it runs the stage")
+            return false
+        }
+        guard owner.name == host.name else {
+            StandardError.write("\(stage.name): host \(owner.name) runs it")
+            return true
+        }
+        stage.number = stage.watch.ownerNumber
+        stage.watch.drain(host)
+        return true
     }
 
     /// The host that runs the stage after the request; nil if none says so in time.
