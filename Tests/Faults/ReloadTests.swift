@@ -176,7 +176,7 @@ import ZeroMQ
             let link = "ipc://\(folder.file("one/\(name)"))/data/deliver.link"
             #expect(try Health.ask(link, pipeline.context).phase != "")
             pipeline.up.signal(SIGHUP)
-            try pipeline.waitForLine("\(pipeline.file): data: ")
+            try pipeline.waitForLine("\(pipeline.file):2:7: data: ")
             #expect(access(folder.file("two/\(name)/data"), F_OK) != 0, "another data folder was created")
             #expect(try pipeline.stop() == [])
         }

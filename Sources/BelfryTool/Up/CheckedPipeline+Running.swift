@@ -45,7 +45,7 @@ extension CheckedPipeline {
     private static let hint = "restart belfry up to change this"
 
     private func restart(_ key: String, _ reason: String) -> SettingsError {
-        SettingsError(file: path, keyPath: key, reason: reason, hint: CheckedPipeline.hint)
+        file.settings.fail(atPath: key, reason, hint: CheckedPipeline.hint)
     }
 }
 
