@@ -130,6 +130,22 @@ struct HostsTests {
         }
     }
 
+    @Test func `stages go on while the gateway of their host cannot listen`() async throws {
+        try await SocketThread.run(name: "faults") {
+            let servers = try NATSServers()
+            let hosts = try LiveHosts(on: servers, hasGateway: true, gatewayMayListen: false)
+            try hosts.wait(for: "b", "the gateway was tried more often than a stage") { lines in
+                lines.count { $0.hasPrefix("api: exited with status 69; starting it again in") } > 3
+            }
+            #expect(hosts.lines(of: "b").contains { $0.contains("api.listen: ") && $0.contains("port in use") })
+            #expect(try hosts.doctor().contains("the gateway of host b does not answer at 127.0.0.1:"))
+            hosts.freeGatewayPort()
+            try hosts.wait(for: "b", "host b is ready") { $0.contains("ready") }
+            for stage in LivePipeline.stages { #expect(hosts.lines(of: "b").contains("\(stage): standing by")) }
+            #expect(try hosts.stop("b") == 0)
+        }
+    }
+
     @Test(.full) func `no host takes over while the NATS servers have no majority`() async throws {
         try await SocketThread.run(name: "faults") {
             let servers = try NATSServers(3)

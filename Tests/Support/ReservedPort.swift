@@ -9,7 +9,7 @@ package final class ReservedPort: Sendable {
     private let descriptor: Int32
 
     package init(forServer: Bool = false) throws {
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         descriptor = socket
         var canReuse: CInt = forServer ? 1 : 0
         setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &canReuse, socklen_t(MemoryLayout<CInt>.size))

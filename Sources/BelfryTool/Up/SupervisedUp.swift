@@ -19,6 +19,9 @@ final class SupervisedUp: Sendable {
     private let programs: [Supervisor.Program]
     /// Nil if the pipeline has no gateway.
     private let gatewayFolder: String?
+    /// Whether the stages go on without the gateway. The stages of a host do, because the gateways of other hosts need
+    /// them.
+    private let isGatewayOptional: Bool
 
     struct State {
         var ready: Set<String> = []
@@ -40,6 +43,7 @@ final class SupervisedUp: Sendable {
         self.programs =
             stages.map { programs.program(for: $0, pipeline: checked.path, host: checked.file.host?.name) }
             + (checked.file.runsGateway ? [checked.gatewayProgram()].compactMap(\.self) : [])
+        isGatewayOptional = checked.file.host != nil
         gatewayFolder = try checked.file.runsGateway ? checked.gatewayFolder() : nil
     }
 
@@ -49,9 +53,13 @@ final class SupervisedUp: Sendable {
         // Several signals before a reload starts cause one reload. Several signals during a reload cause one more.
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         watchSignals(supervisor, hangup)
-        let announcing = Task { try await announce() }
+        let announcingStages = Task { try await announceStages() }
+        let announcing = Task {
+            if try await announcingStages.value, try await waitForGateway() { StandardError.write("ready") }
+        }
         let reloading = Task {
-            try await announcing.value
+            _ = try await announcingStages.value
+            if !isGatewayOptional { try await announcing.value }
             for await _ in hangups { await reload(supervisor) }
         }
         defer { reloading.cancel() }
@@ -92,19 +100,16 @@ final class SupervisedUp: Sendable {
         supervisor.kill()
     }
 
-    private func announce() async throws {
-        var isComplete = true
+    /// - Returns: False if the pipeline stops before all stages are ready.
+    private func announceStages() async throws -> Bool {
         for plan in plans {
             let health = try await readiness.wait(for: plan, context) { [self] in $0.pid == pid(of: plan.stage) }
-            guard let health else {
-                isComplete = false
-                break
-            }
+            guard let health else { return false }
             state.withLock { _ = $0.ready.insert(plan.stage) }
             let state = health.isRunning ? "ready" : "standing by"
             StandardError.write("\(plan.stage): \(state), process \(health.pid), log \(health.log) at \(health.last)")
         }
-        if isComplete, try await waitForGateway() { StandardError.write("ready") }
+        return true
     }
 
     /// - Returns: False if the pipeline stops before the gateway accepts requests.
@@ -144,11 +149,13 @@ final class SupervisedUp: Sendable {
 
     /// Counts one more end of a stage.
     ///
-    /// - Returns: Whether the stage was never ready and has ended ``failuresMax`` times.
+    /// - Returns: Whether the stage was never ready and has ended ``failuresMax`` times. Never for an optional gateway.
     private func countEnd(of stage: String) -> Bool {
-        state.withLock { state in
+        let isOptional = isGatewayOptional && stage == PipelineFile.gatewayName
+        return state.withLock { state in
             state.failures[stage, default: 0] += 1
-            return !state.ready.contains(stage) && state.failures[stage, default: 0] >= SupervisedUp.failuresMax
+            return !isOptional && !state.ready.contains(stage)
+                && state.failures[stage, default: 0] >= SupervisedUp.failuresMax
         }
     }
 

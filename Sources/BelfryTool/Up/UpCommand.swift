@@ -20,7 +20,8 @@ struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
 
             If the file has `hosts`, start it on each of them with --host. A stage runs on one host. On the others it \
             stands by, and takes over when the first one is silent or stops. With --drain, the host that --host names \
-            gives all its stages to others; it can then be stopped without a pause.
+            gives all its stages to others; it can then be stopped without a pause. The stages of a host go on without its \
+            gateway: a gateway that ends before it is ready is started again until it succeeds.
 
               belfry up Pipelines/quickstart.yaml
               belfry up Pipelines/quickstart.yaml --in-process

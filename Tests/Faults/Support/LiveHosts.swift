@@ -12,25 +12,33 @@ final class LiveHosts {
     private var ups: [String: SpawnedProgram] = [:]
     private var sends = 0
     private let ports: [ReservedPort]
+    private var gatewayPort: ReservedPort?
+    private let gatewayPortNumber: Int
 
     /// - Parameters:
     ///   - replicas: On how many servers each event is stored.
     ///   - takeOver: The setting of that name.
     ///   - hasGateway: Whether host b also runs a gateway.
-    init(on servers: NATSServers, replicas: Int = 1, takeOver: String = "1s", hasGateway: Bool = false) throws {
+    ///   - gatewayMayListen: Whether the gateway's port is free. If not, host b is started without waiting for it.
+    init(
+        on servers: NATSServers, replicas: Int = 1, takeOver: String = "1s", hasGateway: Bool = false,
+        gatewayMayListen: Bool = true
+    ) throws {
         folder = try Folder()
-        ports = try (0..<7).map { _ in try ReservedPort(forServer: true) }
+        ports = try (0..<6).map { _ in try ReservedPort(forServer: true) }
+        let gatewayPort = try ReservedPort(forServer: gatewayMayListen)
+        (self.gatewayPort, gatewayPortNumber) = (gatewayPort, gatewayPort.number)
         var text = LiveHosts.yaml(servers, replicas, takeOver, ports.map(\.number))
         if hasGateway {
             let stages = LivePipeline.stages.joined(separator: ", ")
             text = text.replacing("a: {address: 127.0.0.1}", with: "a: {address: 127.0.0.1, stages: [\(stages)]}")
-            text += "\napi: {listen: \"127.0.0.1:\(ports[6].number)\"}\n"
+            text += "\napi: {listen: \"127.0.0.1:\(gatewayPortNumber)\"}\n"
         }
         for host in LiveHosts.names {
             mkdir(folder.file(host), 0o755)
             try folder.write(text, to: "\(host)/pipeline.yaml")
         }
-        for host in LiveHosts.names { try start(host) }
+        for host in LiveHosts.names { try start(host, waits: gatewayMayListen || host == "a") }
     }
 
     deinit { for host in ups.keys { kill(host) } }
@@ -69,11 +77,16 @@ final class LiveHosts {
     func file(of host: String) -> String { folder.file("\(host)/pipeline.yaml") }
 
     /// Starts a host, and waits until each of its stages runs or stands by.
-    func start(_ host: String) throws {
+    ///
+    /// - Parameter waits: False to return at once.
+    func start(_ host: String, waits: Bool = true) throws {
         let up = try SpawnedProgram("belfry", ["up", file(of: host), "--host", host])
         ups[host] = up
-        try up.wait("host \(host) is ready") { up.lines.contains("ready") }
+        if waits { try up.wait("host \(host) is ready") { up.lines.contains("ready") } }
     }
+
+    /// Ends what keeps the gateway from listening.
+    func freeGatewayPort() { gatewayPort = nil }
 
     /// Everything that the processes of a host have said.
     func lines(of host: String) -> [String] {
@@ -155,7 +168,7 @@ final class LiveHosts {
     /// - Returns: The answer; empty if there was none in time.
     func ask(_ path: String, _ body: String) throws -> String {
         let url =
-            "http://127.0.0.1:\(ports[6].number)/database/1/iCloud.com.example.Notes/development/\(path)"
+            "http://127.0.0.1:\(gatewayPortNumber)/database/1/iCloud.com.example.Notes/development/\(path)"
             + "?ckWebAuthToken=_alice"
         let curl = try SpawnedProgram(
             ["/usr/bin/curl", "-sS", "-m", "20", url, "-d", body], output: folder.file("answer.json"))
