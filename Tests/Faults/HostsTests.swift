@@ -146,6 +146,15 @@ struct HostsTests {
         }
     }
 
+    @Test func `a second start of a host says that the host may already be running`() async throws {
+        try await SocketThread.run(name: "faults") {
+            let servers = try NATSServers()
+            let hosts = try LiveHosts(on: servers)
+            let lines = try hosts.linesOfSecondStart(of: "a")
+            #expect(lines.contains { $0.contains("port in use") && $0.contains("perhaps host a is already running") })
+        }
+    }
+
     @Test(.full) func `no host takes over while the NATS servers have no majority`() async throws {
         try await SocketThread.run(name: "faults") {
             let servers = try NATSServers(3)

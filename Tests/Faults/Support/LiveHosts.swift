@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import PipelineRuntime
 import TestSupport
+import Testing
 
 /// Two hosts that run one pipeline: two addresses of this machine, each with its own folder and pipeline file. Only one
 /// thread may use it.
@@ -87,6 +88,17 @@ final class LiveHosts {
 
     /// Ends what keeps the gateway from listening.
     func freeGatewayPort() { gatewayPort = nil }
+
+    /// Starts a host once more, from a folder of its own, and waits until it has given up.
+    ///
+    /// - Returns: What it said.
+    func linesOfSecondStart(of host: String) throws -> [String] {
+        mkdir(folder.file("second"), 0o755)
+        try folder.write(folder.lines(of: "\(host)/pipeline.yaml").joined(separator: "\n"), to: "second/pipeline.yaml")
+        let up = try SpawnedProgram("belfry", ["up", folder.file("second/pipeline.yaml"), "--host", host])
+        #expect(try up.waitUntilExit() == 69)
+        return up.lines
+    }
 
     /// Everything that the processes of a host have said.
     func lines(of host: String) -> [String] {

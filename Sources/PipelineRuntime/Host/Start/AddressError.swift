@@ -8,12 +8,15 @@ package struct AddressError: Error, Hashable, CustomStringConvertible {
     package init(key: String, reason: String) { (self.key, self.reason) = (key, reason) }
 
     /// For an endpoint that another process serves.
-    init(key: String, inUse endpoint: String) {
+    ///
+    /// - Parameter host: The name of this host, if another process of the same host may be the one; otherwise nil.
+    init(key: String, inUse endpoint: String, host: String? = nil) {
         let (what, tool) = endpoint.hasPrefix("tcp://") ? ("port", "ss -ltnp") : ("socket", "ss -lxp")
+        let guess = host.map { "; perhaps host \($0) is already running" } ?? ""
         self.init(
             key: key,
             reason: """
-                \(endpoint): \(what) in use: another process serves it (`\(tool)` shows which); \
+                \(endpoint): \(what) in use: another process serves it (`\(tool)` shows which)\(guess); \
                 stop it or choose another `\(key)`
                 """)
     }

@@ -16,14 +16,14 @@ struct HostSockets: HostConnections {
     func makeServer() throws -> ZMQSocket {
         let socket = try ZMQSocket(context.zmq, .router, options)
         if let curve = plan.curve { try curve.secureServer(socket, for: .reading, context) }
-        try bind(socket, plan.bind, key: "bind")
+        try bind(socket, plan.bind, key: "bind", as: plan.hosts?.own)
         return socket
     }
 
     func bindDoor() throws -> any MessageSocket {
         let socket = try ZMQSocket(context.zmq, .router, options.with { $0.receiveHighWaterMessages = 64 })
         if let curve = plan.curve { try curve.secureServer(socket, for: .producing, context) }
-        try bind(socket, plan.door ?? plan.bind + ".door", key: "door")
+        try bind(socket, plan.door ?? plan.bind + ".door", key: "door", as: plan.hosts?.own)
         return socket
     }
 
@@ -42,7 +42,8 @@ struct HostSockets: HostConnections {
         return client
     }
 
-    private func bind(_ socket: ZMQSocket, _ endpoint: String, key: String) throws {
+    /// - Parameter host: This host, if no stage of this process serves an address yet; otherwise nil.
+    private func bind(_ socket: ZMQSocket, _ endpoint: String, key: String, as host: HostSettings? = nil) throws {
         try SocketFiles.prepare(endpoint, plan.mode)
         // libzmq frees an endpoint some time after its socket was closed, so an earlier host of this process may still
         // hold it.
@@ -50,7 +51,7 @@ struct HostSockets: HostConnections {
         while true {
             do throws(ZMQError) { return try bindOnce(socket, endpoint) } catch {
                 guard error.code == EADDRINUSE else { throw error }
-                guard .now < deadline else { throw AddressError(key: key, inUse: endpoint) }
+                guard .now < deadline else { throw AddressError(key: key, inUse: endpoint, host: host?.name) }
                 usleep(20_000)
             }
         }
