@@ -129,6 +129,15 @@ final class JetStreamLog: HomeLog {
         "\(log): " + (delay.map { "\($0.text); no further events are taken until then" } ?? "stored again")
     }
 
+    func hasOwner(at position: UInt64) throws(EventLogError) -> Bool {
+        try HomeProblem.catching(log) {
+            let info = try jetStream.info(name.stream)
+            guard position <= info.last else { return false }
+            return try jetStream.message(position, of: name.stream).map { $0.subject == name.owner }
+                ?? (position < info.first)
+        }
+    }
+
     // MARK: Trimming
 
     func trim(

@@ -31,10 +31,13 @@ import Time
         hosts = try #require(plan.hosts)
     }
 
-    private func lease() -> OwnerLease { OwnerLease(plan, hosts, beacons, owner: 7, last: { 3 }) }
+    /// Some host has taken the log over with message 8.
+    private func lease() -> OwnerLease {
+        OwnerLease(plan, hosts, beacons, owner: 7, last: { 3 }, isOwner: { $0 == 8 })
+    }
 
     private func beacon(_ host: String, owner: UInt64, ends: Bool = false) -> [UInt8] {
-        OwnerBeacon(host: host, owner: owner, last: 3, time: .epoch, sent: 0, ends: ends).bytes
+        HostMessage.beacon(OwnerBeacon(host: host, owner: owner, last: 3, time: .epoch, sent: 0, ends: ends)).bytes
     }
 
     /// Messages that say nothing about the owner.
@@ -69,7 +72,10 @@ import Time
         let lease = lease()
         for message in meaningless { beacons.put(message) }
         try wait(for: "a second beacon") { beacons.sent.count > 1 }
+        beacons.put(beacon("b", owner: 9))
+        usleep(100_000)
         try lease.check()
+        time.advance(by: .seconds(1))
         beacons.put(beacon("b", owner: 8))
         try wait(for: "the end") { !lease.isFresh(at: plan.time.monotonicNow()) }
         #expect(throws: EventLogError.replaced(log: "gate", reason: "by host b")) { try lease.check() }
@@ -82,16 +88,29 @@ import Time
     @Test func `a host that gives a log up says so`() throws {
         let lease = lease()
         lease.giveUp()
-        let last = try #require(beacons.sent.last.flatMap { OwnerBeacon($0) })
+        guard case .beacon(let last)? = beacons.sent.last.flatMap({ HostMessage($0) }) else {
+            throw HostTestError("no last beacon")
+        }
         #expect(last.ends && last.host == "a" && last.owner == 7 && last.last == 3)
+    }
+
+    @Test func `an owner answers the question who owns the log`() throws {
+        let lease = lease()
+        try wait(for: "a beacon") { !beacons.sent.isEmpty }
+        beacons.put(HostMessage.question.bytes)
+        try wait(for: "an answer within the time between two beacons") { beacons.sent.count > 1 }
+        lease.end()
+        beacons.put(HostMessage.question.bytes)
+        usleep(700_000)
+        #expect(beacons.sent.count == 2)
     }
 
     @Test func `a host is asked to give a log up by its name`() throws {
         let lease = lease()
-        beacons.put(DrainRequest(host: "b").bytes)
+        beacons.put(HostMessage.drain(host: "b").bytes)
         try wait(for: "a second beacon") { beacons.sent.count > 1 }
         #expect(!lease.isDrained)
-        beacons.put(DrainRequest(host: "a").bytes)
+        beacons.put(HostMessage.drain(host: "a").bytes)
         try wait(for: "the request") { lease.isDrained }
     }
 
@@ -128,6 +147,20 @@ import Time
         #expect(!silence.isOver(at: start))
     }
 
+    @Test func `an owner that was heard is known until it gives the log up or is silent`() {
+        let start = ContinuousClock.now
+        var silence = Silence(hosts, start)
+        beacons.put(beacon("a", owner: 9))
+        silence.note(beacons, end: 7, hasNews: false, at: start)
+        #expect(silence.owner(at: start) == nil)
+        beacons.put(beacon("b", owner: 7))
+        silence.note(beacons, end: 7, hasNews: false, at: start)
+        #expect(silence.owner(at: start) == "b" && silence.owner(at: start + .seconds(79)) == nil)
+        beacons.put(beacon("b", owner: 7, ends: true))
+        silence.note(beacons, end: 7, hasNews: false, at: start)
+        #expect(silence.owner(at: start) == nil)
+    }
+
     @Test func `readers follow the latest owner that the file names`() {
         let watch = OwnerWatch(hosts.all, beacons)
         for message in meaningless.dropLast() { beacons.put(message) }
@@ -143,7 +176,7 @@ import Time
         beacons.put(beacon("b", owner: .max >> 1))
         beacons.put(beacon("a", owner: 8))
         #expect(watch.owner()?.name == "b")
-        time.advance(by: .seconds(11))
+        time.advance(by: .seconds(3))
         beacons.put(beacon("a", owner: 8))
         #expect(watch.owner()?.name == "a")
     }

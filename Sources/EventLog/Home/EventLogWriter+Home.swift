@@ -114,6 +114,15 @@ extension EventLogWriter {
         }
     }
 
+    /// A function that finds out whether a host has taken the log over with the message at a position in the log's home.
+    /// False without a home, or if the home does not answer. It can be called on any thread.
+    package var findingOwner: @Sendable (UInt64) -> Bool {
+        guard let home else { return { _ in false } }
+        return { position in
+            do throws(EventLogError) { return try home.hasOwner(at: position) } catch { return false }
+        }
+    }
+
     /// A function that removes the events before a sequence from the log's home, as far as whole messages have only
     /// such events. It can be called on any thread. Nil without a home.
     var trimmingHome: (@Sendable (UInt64) throws(EventLogError) -> Void)? {

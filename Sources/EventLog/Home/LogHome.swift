@@ -92,6 +92,10 @@ package protocol HomeLog: Sendable {
     ///   ``EventLogError/home(log:reason:)``. After an error, all later calls throw it again.
     func append(_ content: HomeMessage.Content) throws(EventLogError) -> UInt64
 
+    /// Whether the message at a position says that a host has taken the log over. True also if the home had this
+    /// message and has removed it. May be called while ``append(_:)`` runs.
+    func hasOwner(at position: UInt64) throws(EventLogError) -> Bool
+
     /// Removes messages that hold only events before a sequence.
     ///
     /// - Parameter keep: Called before the removal if messages will be removed. It appends the files again whose last

@@ -132,6 +132,14 @@ private final class MemoryLog: HomeLog {
         return try result.get()
     }
 
+    func hasOwner(at position: UInt64) throws(EventLogError) -> Bool {
+        home.state.withLock { state in
+            guard position >= state.first, position <= state.last else { return position < state.first }
+            if case .owner = state.messages[Int(position - state.first)] { return true }
+            return false
+        }
+    }
+
     func trim(
         before sequence: UInt64, _ keep: () throws(EventLogError) -> Void
     ) throws(EventLogError) {

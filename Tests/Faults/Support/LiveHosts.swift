@@ -152,6 +152,22 @@ final class LiveHosts {
         for pid in pids { Glibc.kill(pid, SIGKILL) }
     }
 
+    /// Replaces the data folder of a host by a copy of another one's.
+    func copyData(from host: String, to other: String) throws {
+        let target = folder.file("\(other)/data")
+        try FileManager.default.removeItem(atPath: target)
+        let files = FileManager.default.enumerator(atPath: folder.file("\(host)/data"))
+        mkdir(target, 0o700)
+        while let name = files?.nextObject() as? String {
+            let (source, copy) = (folder.file("\(host)/data/\(name)"), "\(target)/\(name)")
+            switch files?.fileAttributes?[.type] as? FileAttributeType {
+            case .typeDirectory: mkdir(copy, 0o700)
+            case .typeRegular: try FileManager.default.copyItem(atPath: source, toPath: copy)
+            default: break
+            }
+        }
+    }
+
     /// Sends a signal to all processes of a host.
     func signal(_ host: String, _ number: Int32) {
         guard let up = ups[host] else { return }

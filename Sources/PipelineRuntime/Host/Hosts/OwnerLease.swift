@@ -17,6 +17,7 @@ final class OwnerLease: Sendable {
         var wake: (@Sendable () -> Void)?
         /// The host that has taken the log over.
         var successor: String?
+        var mayAskAt: ContinuousClock.Instant
         var ends = false
     }
 
@@ -26,19 +27,21 @@ final class OwnerLease: Sendable {
     private let owner: UInt64
     private let start: ContinuousClock.Instant
     private let last: @Sendable () -> UInt64
+    private let isOwner: @Sendable (UInt64) -> Bool
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - owner: The position in the home of the message with which this host took the log over.
     ///   - last: The last event of the log.
+    ///   - isOwner: Whether some host has taken the log over with the message at a position in the home.
     init(
         _ plan: HostPlan, _ hosts: HostsPlan, _ beacons: any HomeBeacons, owner: UInt64,
-        last: @escaping @Sendable () -> UInt64
+        last: @escaping @Sendable () -> UInt64, isOwner: @escaping @Sendable (UInt64) -> Bool
     ) {
         (self.plan, self.hosts, self.beacons, self.owner) = (plan, hosts, beacons, owner)
-        self.last = last
+        (self.last, self.isOwner) = (last, isOwner)
         start = plan.time.monotonicNow()
-        state = Mutex(State(heard: start))
+        state = Mutex(State(heard: start, mayAskAt: start))
         Thread.detachNewThread { [weak self] in OwnerLease.work { self } }
     }
 
@@ -62,20 +65,23 @@ final class OwnerLease: Sendable {
     /// Gives the log up: another host may take it over at once. Call this after the log was closed.
     func giveUp() {
         end()
-        beacons.send(beacon(ends: true).bytes)
+        sendBeacon(ends: true)
     }
 
     /// Falls silent. Other hosts take the log over after a while.
     func end() { state.withLock { $0.ends = true } }
 
-    private func beacon(ends: Bool = false) -> OwnerBeacon {
-        OwnerBeacon(
+    private func sendBeacon(ends: Bool = false) {
+        let beacon = OwnerBeacon(
             host: hosts.own.name, owner: owner, last: last(), time: plan.time.wall(), sent: sentNow, ends: ends)
+        beacons.send(HostMessage.beacon(beacon).bytes)
     }
 
     private var sentNow: Int64 { Int64((plan.time.monotonicNow() - start) / .microseconds(1)) }
 
     private func wake() { state.withLock { $0.wake }?() }
+
+    private var isOwning: Bool { state.withLock { !$0.ends && $0.successor == nil } }
 
     /// - Parameter lease: Nil when nobody needs the lease any more.
     private static func work(_ lease: () -> OwnerLease?) {
@@ -84,8 +90,8 @@ final class OwnerLease: Sendable {
 
     /// - Returns: Whether there is more to do.
     private func workOnce() -> Bool {
-        guard state.withLock({ !$0.ends && $0.successor == nil }) else { return false }
-        beacons.send(beacon().bytes)
+        guard isOwning else { return false }
+        sendBeacon()
         let end = plan.time.monotonicNow() + hosts.beaconInterval
         while case let rest = end - plan.time.monotonicNow(), rest > .zero {
             for message in beacons.receive(atMost: rest) { take(message) }
@@ -94,14 +100,32 @@ final class OwnerLease: Sendable {
     }
 
     private func take(_ message: [UInt8]) {
-        if DrainRequest(message)?.host == hosts.own.name { state.withLock { $0.isDrained = true } }
-        guard let beacon = OwnerBeacon(message), hosts.knows(beacon.host) else { return wake() }
+        switch HostMessage(message) {
+        case .beacon(let beacon) where hosts.knows(beacon.host): take(beacon)
+        case .drain(hosts.own.name): state.withLock { $0.isDrained = true }
+        case .question where isOwning: sendBeacon()
+        default: break
+        }
+        wake()
+    }
+
+    private func take(_ beacon: OwnerBeacon) {
         if beacon.owner == owner, beacon.host == hosts.own.name {
             let sent = start + .microseconds(beacon.sent)
             state.withLock { $0.heard = max($0.heard, min(sent, plan.time.monotonicNow())) }
-        } else if beacon.owner > owner, beacon.host != hosts.own.name {
+        } else if beacon.owner > owner, beacon.host != hosts.own.name, mayAsk(), isOwner(beacon.owner) {
             state.withLock { $0.successor = beacon.host }
         }
-        wake()
+    }
+
+    /// Whether some time has passed since the home was last asked about an owner. Many false beacons must not keep this
+    /// host from sending its own.
+    private func mayAsk() -> Bool {
+        let now = plan.time.monotonicNow()
+        return state.withLock { state in
+            guard now >= state.mayAskAt else { return false }
+            state.mayAskAt = now + hosts.beaconInterval
+            return true
+        }
     }
 }

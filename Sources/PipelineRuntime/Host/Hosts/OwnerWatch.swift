@@ -19,7 +19,7 @@ package final class OwnerWatch: Sendable {
 
     /// After this silence of the owner, any host that says that it owns the log is believed. So a beacon with a number
     /// that no owner has misleads readers only for a while.
-    private static let silenceMax = Duration.seconds(10)
+    private static let silenceMax = Duration.seconds(2)
 
     package init(
         _ hosts: [HostSettings], _ beacons: any HomeBeacons,
@@ -30,7 +30,7 @@ package final class OwnerWatch: Sendable {
     }
 
     /// Asks a host to give the log up.
-    package func drain(_ host: HostSettings) { beacons.send(DrainRequest(host: host.name).bytes) }
+    package func drain(_ host: HostSettings) { beacons.send(HostMessage.drain(host: host.name).bytes) }
 
     /// The number of the owner that is known; it grows with each change of the owner.
     package var ownerNumber: UInt64 { state.withLock { $0.owner } }
@@ -43,6 +43,7 @@ package final class OwnerWatch: Sendable {
     /// - Parameter limit: How long to wait for a beacon if the owner is not known yet.
     package func owner(atMost limit: Duration = .zero) -> HostSettings? {
         let end = ContinuousClock.now + limit
+        if limit > .zero, state.withLock({ $0.host }) == nil { beacons.send(HostMessage.question.bytes) }
         repeat {
             let rest = state.withLock { $0.host } == nil ? max(.zero, end - .now) : .zero
             for message in beacons.receive(atMost: rest) { take(message) }
@@ -59,7 +60,8 @@ package final class OwnerWatch: Sendable {
     }
 
     private func take(_ message: [UInt8]) {
-        guard let beacon = OwnerBeacon(message), let host = hosts.first(where: { $0.name == beacon.host }) else {
+        guard case .beacon(let beacon) = HostMessage(message), let host = hosts.first(where: { $0.name == beacon.host })
+        else {
             return
         }
         state.withLock { state in

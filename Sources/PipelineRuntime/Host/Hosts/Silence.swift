@@ -11,6 +11,7 @@ struct Silence {
     private var owner: UInt64 = 0
     private var host: String?
     private var isGivenUp = false
+    private var heardOwner: ContinuousClock.Instant?
 
     init(_ hosts: HostsPlan, _ now: ContinuousClock.Instant) {
         self.hosts = hosts
@@ -27,11 +28,13 @@ struct Silence {
         if hasNews || !beacons.isConnected || beacons.losses != losses { heard = now }
         losses = beacons.losses
         for message in beacons.receive(atMost: .zero) {
-            guard let beacon = OwnerBeacon(message), hosts.knows(beacon.host), beacon.owner >= owner else { continue }
+            guard case .beacon(let beacon) = HostMessage(message), hosts.knows(beacon.host), beacon.owner >= owner
+            else { continue }
             heard = now
             // The log will soon show whether this host really took it over.
             guard beacon.owner <= end else { continue }
             (owner, host, isGivenUp) = (beacon.owner, beacon.host, beacon.ends && beacon.host != hosts.own.name)
+            heardOwner = beacon.ends ? nil : now
         }
     }
 
@@ -39,6 +42,12 @@ struct Silence {
     var reason: String {
         let owner = host.map { "host \($0)" } ?? "every other host"
         return isGivenUp ? "\(owner) gave it up" : "\(owner) was silent for \(hosts.takeOver.settingsText)"
+    }
+
+    /// The host that owns the log and was heard not long ago.
+    func owner(at now: ContinuousClock.Instant) -> String? {
+        guard let heardOwner, now - heardOwner <= limit else { return nil }
+        return host
     }
 
     func isOver(at now: ContinuousClock.Instant) -> Bool { isGivenUp || now - heard > limit }

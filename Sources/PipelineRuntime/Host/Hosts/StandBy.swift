@@ -12,15 +12,18 @@ final class StandBy {
     private let control: HostControl
     private let context: HostContext
     /// When this host may take back a log that it wrote last.
-    private let takesBackAt: ContinuousClock.Instant
+    private var takesBackAt: ContinuousClock.Instant
     private var silence: Silence
     private var server: StartupHealthServer?
     private var hasTold = false
+    private var hasWarned = false
 
     private static let pause = Duration.milliseconds(100)
     private static let trimInterval = Duration.seconds(60)
     /// How long other hosts have to take over a log that this host was asked to give up.
     private static let handOverMax = Duration.seconds(3)
+    /// How long an owner may take to answer the question who owns the log.
+    private static let answerMax = Duration.milliseconds(300)
 
     /// - Parameter hasHandedOver: Whether this host has just given the log up on request.
     init(_ plan: HostPlan, _ hosts: HostsPlan, _ control: HostControl, _ context: HostContext, hasHandedOver: Bool) {
@@ -57,6 +60,8 @@ final class StandBy {
     private func follow(in home: any LogHome) throws -> UInt64? {
         let beacons = try home.beacons(of: plan.logName)
         let follower = try HomeFollower(plan.logOptions(in: home))
+        beacons.send(HostMessage.question.bytes)
+        takesBackAt = max(takesBackAt, plan.time.monotonicNow() + StandBy.answerMax)
         var trimmed = plan.time.monotonicNow()
         while !control.isStopAsked {
             let position = follower.position
@@ -68,20 +73,33 @@ final class StandBy {
             silence.note(
                 beacons, end: follower.position, hasNews: follower.position > position, at: plan.time.monotonicNow())
             let now = plan.time.monotonicNow()
-            let isDue = follower.isOwn && now >= takesBackAt || silence.isOver(at: now)
-            if isDue, try follower.takeOver() {
+            let owner = silence.owner(at: now)
+            warn(of: owner)
+            let takesBack = follower.isOwn && now >= takesBackAt && owner == nil
+            if takesBack || silence.isOver(at: now), try follower.takeOver() {
                 if hasTold {
-                    tell("this host runs the stage now: \(follower.isOwn ? "no other host took it" : silence.reason)")
+                    tell("this host runs the stage now: \(takesBack ? "no other host took it" : silence.reason)")
                 }
                 try follower.close()
                 return follower.position
             }
-            if !hasTold { tell("standing by") }
-            hasTold = true
-            publish(.standingBy, last: follower.lastSequence)
+            if now >= takesBackAt {
+                if !hasTold { tell("standing by") }
+                hasTold = true
+                publish(.standingBy, last: follower.lastSequence)
+            }
             try answerHealth()
         }
         return nil
+    }
+
+    /// Says once that another process has the name of this host.
+    private func warn(of owner: String?) {
+        guard owner == hosts.own.name, !hasWarned else { return }
+        hasWarned = true
+        tell(
+            "another process runs the stage as host \(hosts.own.name): stop it, or start this one with the name of "
+                + "another host")
     }
 
     private func pause(_ phase: HostReport.Phase, because reason: String) throws {

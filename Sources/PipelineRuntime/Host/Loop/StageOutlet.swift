@@ -67,7 +67,8 @@ final class StageOutlet {
     ) throws -> OwnerLease? {
         guard let hosts = plan.hosts, let home else { return nil }
         return OwnerLease(
-            plan, hosts, try home.beacons(of: plan.logName), owner: log.ownerPosition, last: log.durableEnd)
+            plan, hosts, try home.beacons(of: plan.logName), owner: log.ownerPosition, last: log.durableEnd,
+            isOwner: log.findingOwner)
     }
 
     /// Whether another machine may have taken the log over without this one's knowledge.
