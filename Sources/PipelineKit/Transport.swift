@@ -22,6 +22,9 @@ public protocol Transport: Sendable {
     /// - Throws: Why the token is invalid. The stage then rejects the registration.
     static func address(_ token: String) throws(Rejection) -> String
 
+    /// Whether several lanes of a pipeline can each have such a transport at the same time; by default they can.
+    static var canRunInLanes: Bool { get }
+
     /// Checks the settings. Opens no files and no connections.
     init(_ settings: Settings, context: TransportContext) throws(SettingsError)
 
@@ -61,6 +64,7 @@ public protocol Transport: Sendable {
 
 extension Transport {
     public static func address(_ token: String) throws(Rejection) -> String { token }
+    public static var canRunInLanes: Bool { true }
     public var inFlightMax: Int { .max }
     public func open() async throws(TransportError) {}
     public func change(to settings: Settings) async throws(TransportError) -> TransportChange? { nil }
@@ -153,6 +157,8 @@ public struct TransportContext: Sendable {
     public var sync: SyncPolicy
     /// Opens the home of the pipeline's logs, for a log of the transport's own. Returns nil for local files alone.
     package var openHome: @Sendable () throws -> (any LogHome)? = { nil }
+    /// The lane of the transport's stage. Each lane has a transport of its own.
+    package var lane: Lane?
     /// The mode of files and folders that a transport makes.
     package var mode = DataMode.owner
     /// Resources that the transport shares with the other transports of its stage.

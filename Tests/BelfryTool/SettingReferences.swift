@@ -63,7 +63,11 @@ import Testing
         ("tls: {ca: ca.pem}", "nkey: {$env: SEED}"),
         ("tls: {ca: ca.pem}", "credentials: {$file: a.creds}, tls: {certificate: c.pem, key: k.pem}"),
         ("servers: [", "takeOver: 2s, servers: ["),
-        ("machine: {address: 127.0.0.1}", "machine: {address: 127.0.0.2, stages: [ingest], data: elsewhere}"),
+        ("lanes: 2", "lanes: 3"),
+        (
+            "machine: {address: 127.0.0.1}",
+            "machine: {address: 127.0.0.2, stages: [ingest, match], lanes: 0-1, data: elsewhere}"
+        ),
         ("ingest: {}", "ingest: {bind: 'tcp://127.0.0.1:7401', door: 'tcp://127.0.0.1:7402', open: true}"),
         ("ingest: {}", "ingest: {predicates: extended, subscriptionsInAnyDatabase: true}"),
         ("match: {from: ingest}", "match: {from: ingest, command: [python3, match.py], directory: .}"),
@@ -89,7 +93,7 @@ import Testing
 
     /// The section of the page that lists a setting, and the setting's key there. Nil for the path of a whole stage.
     /// Also nil for the settings inside `retired`: it is a webhook, and the page lists the settings of a webhook only
-    /// in the section of the transport `webhook`.
+    /// in the section of the transport `webhook`. Also nil for `lane`, which is not for pipeline files.
     private static func pageEntry(of path: String) -> (section: String, key: String)? {
         let keys = path.split(separator: ".").map(String.init)
         guard keys[0] == "stages", keys.count > 1 else { return ("Pipeline", key(keys[...])) }
@@ -99,6 +103,7 @@ import Testing
             return ("Transport \(keys[3].split(separator: "-")[0])", key(keys.dropFirst(4)))
         }
         if keys[2] == "retired", keys.count > 3 { return nil }
+        if keys[2] == "lane" { return nil }
         return ("Stage \(keys[1])", key(keys.dropFirst(2)))
     }
 
@@ -152,10 +157,12 @@ import Testing
         pipeline: sample
         data: {path: data}
         log: {home: jetstream, servers: ["nats://n1:4222"]}
+        lanes: 2
         hosts:
           machine: {address: 127.0.0.1}
         stages:
           ingest: {bind: "tcp://127.0.0.1:7401", door: "tcp://127.0.0.1:7402"}
+          match: {from: ingest, bind: "tcp://127.0.0.1:7403"}
 
         """,
     ]

@@ -133,8 +133,8 @@ struct ReplayCommand: AsyncParsableCommand {
         let found = try place.find()
         let (checked, recorded) = (found.checked, found.recorded)
         let programs = try StageChoice.programs(stages, of: checked)
-        let names = stages.map(\.name) + (only?.stage.map { [$0] } ?? [])
-        for name in names { _ = try checked.stage(name) }
+        let names = try (stages.map(\.name) + [only?.stage].compactMap(\.self)).flatMap { try checked.stages($0) }
+            .map(\.name)
         let focus = try only?.focus?.followingEffects(in: recorded)
         let sending = try sending(checked, names, focus)
         for stage in try recorded.stagesUnderOtherSettings(.builtIns) where names.isEmpty || names.contains(stage) {

@@ -18,9 +18,9 @@ struct StageChoice: ExpressibleByArgument {
     static func programs(_ choices: [StageChoice], of checked: CheckedPipeline) throws -> [String: [String]] {
         var programs: [String: [String]] = [:]
         for choice in choices {
-            let stage = try checked.stage(choice.name)
+            let stages = try checked.stages(choice.name)
             guard let program = choice.program else { continue }
-            guard stage.from != nil else {
+            guard stages.allSatisfy({ $0.from != nil }) else {
                 throw ToolFailure(.usage, "\(choice.name) is the source; its log is the input, so it is not re-run")
             }
             guard !LogPlace.isFolder(checked.path) else {
@@ -29,7 +29,7 @@ struct StageChoice: ExpressibleByArgument {
                     "--stage \(choice.name)=\(program): the program needs the pipeline file for its settings: name the file, "
                         + "and the logs with --logs")
             }
-            programs[choice.name] = try command(program, choice.name, checked.path)
+            for stage in stages { programs[stage.name] = try command(program, stage.name, checked.path) }
         }
         return programs
     }

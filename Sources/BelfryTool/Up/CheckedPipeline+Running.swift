@@ -21,6 +21,10 @@ extension CheckedPipeline {
         if (file.api == nil) != (running.api == nil) {
             errors.append(restart("api", "the running pipeline has \(running.api == nil ? "no" : "a") gateway"))
         }
+        guard file.lanes == running.lanes else {
+            errors.append(restart("lanes", "the running pipeline has \(running.lanes)"))
+            throw PipelineFileError(errors)
+        }
         for stage in file.stages {
             guard let old = running.stage(named: stage.name) else {
                 errors.append(restart("stages.\(stage.name)", "the stage is new"))

@@ -20,7 +20,7 @@ extension WhatIfCommand {
         guard parts.count == 2, keys.count >= 2 else {
             throw ToolFailure(.usage, "--set takes STAGE.KEY=VALUE, such as coalesce.window=5s, not '\(setting)'")
         }
-        guard let stage = file.stage(named: keys[0]) else {
+        guard let stage = file.stages(named: keys[0]).first else {
             let names = file.stagesInOrder.map(\.name).joined(separator: ", ")
             throw ToolFailure(.usage, "--set \(setting): there is no stage \(keys[0]); the stages: \(names)")
         }

@@ -9,7 +9,7 @@ import Time
 /// fact that one change was not pushed to a user. The export begins with a larger set of inputs. If the change was not
 /// pushed, the minimal set must also give the same reasons as the larger set. Pseudonyms replace personal strings.
 package struct CaseExport {
-    private let logs: RecordedLogs
+    private var logs: RecordedLogs
     private let finder: any EventFinder
     private let seed: String
 
@@ -41,10 +41,20 @@ package struct CaseExport {
     ///   or the change is not a change of a record; with 65 if the outcome or its push lacks a member; with 78 if a
     ///   stage is a plugin program. `EventLogError` if a log cannot be read.
     package func make(_ target: CaseTarget) throws -> Case {
+        var export = self
+        switch target {
+        case .outcome(_, let log): export.logs = logs.inLane(ofLog: log)
+        case .notPushed(let change, let user, _):
+            export.logs = try logs.inLane(of: user, for: ExplainedChange(change, in: logs))
+        }
+        return try export.makeInLane(target)
+    }
+
+    private func makeInLane(_ target: CaseTarget) throws -> Case {
         var notes: [String] = []
         let start =
             switch target {
-            case .outcome(let sequence): try start(forOutcome: sequence, &notes)
+            case .outcome(let sequence, _): try start(forOutcome: sequence, &notes)
             case .notPushed(let change, let user, let device):
                 try start(forChange: change, notPushedTo: user, device)
             }
@@ -94,7 +104,7 @@ package struct CaseExport {
                 "outcome \(sequence) lacks the member user or outcome, or its push lacks causes, notificationID, "
                     + "payload or headers; a case needs all these members")
         }
-        let trial = CaseTrial(logs: logs, seed: seed, wanted: .outcome(wanted), ignoresBadge: ignoresBadge)
+        let trial = CaseTrial(logs: logs.withoutLanes, seed: seed, wanted: .outcome(wanted), ignoresBadge: ignoresBadge)
         return Start(
             trial: trial, candidates: candidates, recorded: .outcome(wanted), change: change, moment: push.now,
             isRecorded: { $0 == .outcome(wanted) })
@@ -141,7 +151,7 @@ package struct CaseExport {
             + outcomes.filter { $0.isFinal && !$0.isRedrive && (device == nil || $0.device == device) }.map(\.effect)
             .sorted()
         let trial = CaseTrial(
-            logs: logs, seed: seed, wanted: .notPushed(change: sequence, user: user, device: device))
+            logs: logs.withoutLanes, seed: seed, wanted: .notPushed(change: sequence, user: user, device: device))
         return Start(
             trial: trial, candidates: candidates, recorded: nil, change: sequence, moment: moment,
             isRecorded: { result in

@@ -10,7 +10,7 @@ extension CaseTarget {
     package init(_ events: [TraceEvent], _ graph: TraceGraph, user: ExactText?, device: ExactText?) throws {
         let outcomes = CaseTarget.outcomes(graph, user, device)
         if let only = outcomes.first, outcomes.count == 1 {
-            self = .outcome(only.sequence)
+            self = .outcome(only.sequence, log: only.place.log)
         } else if outcomes.isEmpty, let change = events.first(where: \.facts.isChange), let user {
             self = .notPushed(change: change.sequence, user: user, device: device)
         } else {

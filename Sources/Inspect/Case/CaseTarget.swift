@@ -4,8 +4,8 @@ import PipelineKit
 
 /// What a case reproduces.
 package enum CaseTarget: Equatable {
-    /// The sequence of an event of the outcomes log.
-    case outcome(UInt64)
+    /// The sequence of an event of a log of outcomes. The log's name matters only if the pipeline has lanes.
+    case outcome(UInt64, log: String = LogKind.outcomes.rawValue)
     /// A change that was not pushed to one device of a user; if the device is nil, not to any device of the user.
     case notPushed(change: UInt64, user: ExactText, device: ExactText?)
 }

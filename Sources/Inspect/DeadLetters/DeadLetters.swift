@@ -16,7 +16,8 @@ package struct DeadLetters {
     ///   if the setting `transports` of a deliver stage is invalid.
     package init(_ logs: RecordedLogs, _ filter: DeadLetterFilter, _ eligibility: RedriveEligibility) throws {
         let pipeline = CheckedPipeline(path: logs.folder, file: logs.file)
-        for name in filter.stage { _ = try pipeline.stage(name) }
+        var filter = filter
+        filter.stage = try filter.stage.flatMap { try pipeline.stages($0).map(\.name) }
         var eligibility = eligibility
         eligibility.changesLog = logs.stages[0].logName
         if logs.isFileGiven { eligibility.transports = try Self.transports(of: logs) }

@@ -26,6 +26,7 @@ package struct ExplainedAnswer {
     ) throws {
         self.change = change
         self.subject = subject
+        let logs = try logs.inLane(of: subject.user, for: change)
         guard change.isRecord else {
             reason = ExplainedAnswer.notARecord(change)
             explanations = [reason]

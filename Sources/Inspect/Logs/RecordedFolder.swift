@@ -21,7 +21,9 @@ struct RecordedFolder {
     ///   a stage's kind is unknown, or if two stages have one kind; ``EventLogError`` if a file beside a log is
     ///   damaged; ``PipelineFileError`` if the stages do not make a valid pipeline.
     func pipeline(isCompleted: Bool = false) throws -> PipelineFile {
-        let logs = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(LogPlace.deadLetters) }
+        let all = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(LogPlace.deadLetters) }
+        let lanes = try all.compactMap { try lane(of: $0)?.count }.first ?? 1
+        let logs = all.filter { lanes == 1 || !LaneName.isOther(LogPlace.name(ofLogAt: $0)) }
         guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.noLogsMessage(in: folder)) }
         let plugins = isCompleted ? try logs.filter(isPlugin) : []
         let builtIns = logs.filter { !plugins.contains($0) }
@@ -31,7 +33,8 @@ struct RecordedFolder {
         }
         if isCompleted { stages += try laterStages(builtIns) }
         return try PipelineFile.parse(
-            RecordedFolder.text(data: folder, stages), file: folder, folder: folder, registry: .builtIns, check: check)
+            RecordedFolder.text(data: folder, stages, lanes: lanes), file: folder, folder: folder, registry: .builtIns,
+            check: check)
     }
 
     /// Plugins are not checked, since no log names their programs.
@@ -53,10 +56,11 @@ struct RecordedFolder {
     }
 
     /// - Parameter stages: Each stage as a member of the object `stages`.
-    private static func text(data: String, _ stages: [String]) -> String {
+    private static func text(data: String, _ stages: [String], lanes: Int = 1) -> String {
         ByteBuffer.object {
             $0.append("pipeline", "recorded")
             $0.append("data", data)
+            if lanes > 1 { $0.append("lanes", lanes) }
             $0.append("stages", raw: "{" + stages.joined(separator: ",") + "}")
         }.text
     }
@@ -111,15 +115,22 @@ struct RecordedFolder {
     }
 
     private func writeLogAndUpstream(of log: String, to text: inout ByteBuffer) throws {
-        text.append("log", LogPlace.name(ofLogAt: log))
+        text.append("log", LaneName.inFile(LogPlace.name(ofLogAt: log)))
         guard let note = try UpstreamNote.read(directory: log) else { return }
         let upstream = folder + "/" + note.log
         text.append("from", try isPlugin(upstream) ? note.log : entry(of: upstream).kind)
     }
 
+    /// The lane that a stage's recorded settings name.
+    private func lane(of log: String) throws -> Lane? {
+        let history = try SettingsHistory(logDirectory: log)
+        var settings = history.entries.last.flatMap(history.reader)
+        return try settings?.optionalString(PipelineStage.laneKey).flatMap { Lane($0) }
+    }
+
     /// Whether a program in another language seems to have written the log.
     private func isPlugin(_ log: String) throws -> Bool {
-        guard !RecordedLogs.standardNames.contains(LogPlace.name(ofLogAt: log)) else { return false }
+        guard !RecordedLogs.standardNames.contains(LaneName.inFile(LogPlace.name(ofLogAt: log))) else { return false }
         return try SettingsHistory(logDirectory: log).entries.isEmpty && UpstreamNote.read(directory: log) != nil
     }
 
@@ -141,13 +152,29 @@ struct RecordedFolder {
     }
 }
 
+/// The name of a log in a pipeline with lanes: the name in the file, and the number of the lane after a dot.
+private enum LaneName {
+    static func inFile(_ name: String) -> String {
+        number(in: name).map { String(name.dropLast($0.count + 1)) } ?? name
+    }
+
+    /// Whether the log belongs to a lane other than the first. All lanes have the same stages.
+    static func isOther(_ name: String) -> Bool { number(in: name).flatMap { Int($0) }.map { $0 > 0 } ?? false }
+
+    private static func number(in name: String) -> Substring? {
+        guard let dot = name.lastIndex(of: ".") else { return nil }
+        let digits = name[name.index(after: dot)...]
+        return digits.count >= 2 && digits.allSatisfy(\.isNumber) ? digits : nil
+    }
+}
+
 /// Recorded settings of a stage, in which numbers and booleans are strings.
 private enum RecordedSettings {
     /// Appends the settings in the form of a pipeline file.
     static func write(_ record: String, to text: inout ByteBuffer) throws {
         var parser = JSONParser()
         try Array(record.utf8).withUnsafeBytes { bytes in
-            for (key, value) in try parser.parse(bytes).members {
+            for (key, value) in try parser.parse(bytes).members where !key.equals(PipelineStage.laneKey) {
                 text.append(",")
                 write(key, value, to: &text)
             }

@@ -12,15 +12,16 @@ package struct RecordedLogs {
     /// Whether `file` was given, and not derived from a folder of logs.
     package let isFileGiven: Bool
     /// The stages from the source to a stage whose log no other stage reads, in order. The last stage is a stage that
-    /// delivers, if possible. Stages of other branches are left out.
+    /// delivers, if possible. Stages of other branches and other lanes are left out.
     package let stages: [PipelineStage]
+    private static let firstLane = 0
 
     /// - Parameter logs: The folder of the logs, if it differs from the folder of `place`. See ``LogPlace``.
     package init(place: String, logs: String? = nil) throws {
         folder = try LogPlace.folder(logs ?? place)
         isFileGiven = LogPlace.isFile(place)
         file = try isFileGiven ? CheckedPipeline(path: place).file : RecordedLogs.recorded(in: folder)
-        stages = RecordedLogs.stages(of: file)
+        stages = RecordedLogs.stages(of: file, lane: RecordedLogs.firstLane)
         try AbsentLogs.check(logs ?? place)
         let changes = folder + "/" + (stages.first?.logName ?? LogKind.changes.rawValue)
         guard LogPlace.isLog(changes) else {
@@ -33,8 +34,35 @@ package struct RecordedLogs {
     }
 
     init(file: PipelineFile, folder: String) {
-        (self.file, self.folder, isFileGiven) = (file, folder, true)
-        stages = RecordedLogs.stages(of: file)
+        self.init(file, folder, isFileGiven: true, lane: RecordedLogs.firstLane)
+    }
+
+    private init(_ file: PipelineFile, _ folder: String, isFileGiven: Bool, lane: Int) {
+        (self.file, self.folder, self.isFileGiven) = (file, folder, isFileGiven)
+        stages = RecordedLogs.stages(of: file, lane: lane)
+    }
+
+    /// The logs with the stages of the lane that everything of a user is in.
+    func inLane(of user: ExactText, for change: ExplainedChange) throws -> RecordedLogs {
+        let (container, environment) = try change.event.withJSON { json in
+            (json[.container]?.string ?? "", json[.environment]?.string ?? "")
+        }
+        return inLane(
+            Lane.number(container: container, environment: environment, user: user.string, file.lanes))
+    }
+
+    /// The logs with the stages of the lane that a log belongs to.
+    func inLane(ofLog name: String) -> RecordedLogs {
+        inLane(file.stages.first { $0.logName == name }?.lane?.number ?? RecordedLogs.firstLane)
+    }
+
+    /// For runs of the pipeline: with one row of stages in place of all lanes.
+    var withoutLanes: RecordedLogs {
+        RecordedLogs(file.withoutLanes, folder, isFileGiven: isFileGiven, lane: RecordedLogs.firstLane)
+    }
+
+    private func inLane(_ lane: Int) -> RecordedLogs {
+        RecordedLogs(file, folder, isFileGiven: isFileGiven, lane: lane)
     }
 
     package func log(of stage: PipelineStage) -> String { folder + "/" + stage.logName }
@@ -86,8 +114,10 @@ package struct RecordedLogs {
     }
 
     /// See ``stages``.
-    private static func stages(of file: PipelineFile) -> [PipelineStage] {
-        let ends = file.stagesInOrder.filter { file.downstream(of: $0).isEmpty }
+    private static func stages(of file: PipelineFile, lane: Int) -> [PipelineStage] {
+        let ends = file.stagesInOrder.filter { stage in
+            file.downstream(of: stage).isEmpty && (stage.lane.map { $0.number == lane } ?? true)
+        }
         var stages: [PipelineStage] = []
         var next = ends.first { $0.writes == .outcomes } ?? ends.first
         while let stage = next {

@@ -10,6 +10,8 @@ package struct HostSettings: Sendable {
     package let address: String
     /// The stages that may run here, and ``PipelineFile/gatewayName`` for the gateway; nil for all of them.
     package let stages: [String]?
+    /// The lanes whose stages may run here; nil for all of them.
+    package let lanes: ClosedRange<Int>?
     /// The data folder on this host; nil for the pipeline's.
     package let data: String?
     /// For errors that name a place in the file.
@@ -23,6 +25,7 @@ package struct HostSettings: Sendable {
             try HostSettings.address(try node.text(expecting: "an IP address"))
         }
         stages = try settings.optionalStrings("stages")
+        lanes = try settings.lanes("lanes")
         data = try settings.optionalPath("data")
         if stages?.isEmpty == true { throw settings.fail("stages", "is empty", hint: "leave it out for all stages") }
     }
@@ -35,7 +38,15 @@ package struct HostSettings: Sendable {
     }
 
     /// Whether this host may run the stage.
-    package func runs(_ stage: String) -> Bool { stages?.contains(stage) ?? true }
+    package func runs(_ stage: PipelineStage) -> Bool {
+        guard runs(stage.nameInFile) else { return false }
+        guard let lane = stage.lane, let lanes else { return true }
+        return lanes.contains(lane.number)
+    }
+
+    /// Whether this host may run a stage, or the gateway, by its name in the file. A stage in lanes may run here in some
+    /// of them.
+    package func runs(_ name: String) -> Bool { stages?.contains(name) ?? true }
 
     /// The address of a socket on this host: the address in the file, with this host's IP address.
     ///
@@ -56,6 +67,7 @@ extension HostSettings {
     fileprivate func differences(from other: HostSettings) -> [String] {
         let keys = [
             ("address", address == other.address), ("data", data == other.data), ("stages", stages == other.stages),
+            ("lanes", lanes == other.lanes),
         ]
         return keys.filter { !$0.1 }.map(\.0)
     }
@@ -64,7 +76,23 @@ extension HostSettings {
 extension HostSettings: Equatable {
     /// Whether both have the same settings. The places in the files do not count.
     package static func == (one: HostSettings, other: HostSettings) -> Bool {
-        (one.name, one.address, one.data) == (other.name, other.address, other.data) && one.stages == other.stages
+        one.name == other.name && one.differences(from: other).isEmpty
+    }
+}
+
+extension SettingsReader {
+    /// Some lanes: `3` or `0-7`.
+    fileprivate mutating func lanes(_ key: String) throws(SettingsError) -> ClosedRange<Int>? {
+        note(key, "lanes")
+        return try optional(key) { node throws(Complaint) in
+            let text = try node.text(expecting: "lanes, such as 0-7")
+            let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+            guard let first = ends[0], let last = ends[ends.count - 1], ends.count <= 2, 0...last ~= first else {
+                throw Complaint(
+                    "'\(text)' names no lanes", hint: "write a lane, such as 3, or the first and the last: 0-7")
+            }
+            return first...last
+        }
     }
 }
 
@@ -120,7 +148,7 @@ extension PipelineFile {
     /// The stages that this process's host may run, in the order of the links. All of them in a file without hosts.
     package var stagesOfHost: [PipelineStage] {
         guard let host else { return stagesInOrder }
-        return stagesInOrder.filter { host.runs($0.name) }
+        return stagesInOrder.filter { host.runs($0) }
     }
 
     /// The stages of this process's host whose input is here too: the sources, and the stages whose upstream the host

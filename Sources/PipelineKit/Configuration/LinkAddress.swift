@@ -44,6 +44,23 @@ enum LinkAddress {
         return "ipc://\(path)"
     }
 
+    /// The address of a stage's copy for a lane: the port of a `tcp` address grows by the lane's number, and the path or
+    /// name of another address gets the number.
+    static func inLane(_ lane: Lane, _ address: String) throws(Complaint) -> String {
+        guard address.hasPrefix("tcp://"), let colon = address.lastIndex(of: ":") else {
+            let ending = address.hasSuffix(".link") ? ".link" : ""
+            let text = address.dropLast(ending.count) + lane.suffix + ending
+            return text.hasPrefix("ipc://") ? try ipc(String(text.dropFirst("ipc://".count))) : String(text)
+        }
+        let port = (Int(address[address.index(after: colon)...]) ?? 0) + lane.number
+        guard port <= Int(UInt16.max) else {
+            throw Complaint(
+                "lane \(lane.number) would have port \(port): each lane's port is one more than that of the lane before",
+                hint: "write a smaller port")
+        }
+        return address[...colon] + String(port)
+    }
+
     /// Whether only programs on this machine can reach the address.
     static func isLocal(_ address: String) -> Bool {
         if address.hasPrefix("ipc://") || address.hasPrefix("inproc://") { return true }

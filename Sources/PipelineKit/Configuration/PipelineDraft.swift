@@ -10,6 +10,7 @@ struct PipelineDraft {
         let stages: [(name: String, settings: SettingsReader)]
         let api: SettingsReader?
         let hosts: [HostSettings]
+        let lanes: Int
 
         init(from settings: inout SettingsReader) throws(SettingsError) {
             name = try settings.name("pipeline")
@@ -18,6 +19,7 @@ struct PipelineDraft {
             log = try settings.mapping("log", as: LogSettings.self) ?? .standard
             stages = try settings.mappings("stages")
             api = try settings.mapping("api")
+            lanes = try settings.integer("lanes", default: 1, in: 1...Lane.countMax)
             hosts = try Header.hosts(from: &settings)
             if seed?.isEmpty == true { throw settings.fail("seed", "is empty") }
             if stages.isEmpty {
@@ -93,9 +95,10 @@ struct PipelineDraft {
         let stages = entries.compactMap { stage($0, registry) }
         checkLinks(stages, registry)
         checkUnique(stages, key: "log", of: \.logName, hint: "give one of them another name with \"log\"")
-        checkUnique(stages, key: "bind", of: \.bind, hint: nil)
-        checkHosts(stages)
-        for stage in stages {
+        let inLanes = inLanes(stages)
+        checkUnique(inLanes, key: "bind", of: \.bind, hint: nil)
+        checkHosts(inLanes)
+        for stage in inLanes where stage.lane.map({ $0.number == 0 }) ?? true {
             do { try check(stage) } catch { errors += error.errors.filter { !errors.contains($0) } }
         }
         guard errors.isEmpty, let header, stages.contains(where: { $0.from == nil }) else {
@@ -103,7 +106,8 @@ struct PipelineDraft {
         }
         return PipelineFile(
             name: header.name, data: header.data.path, dataMode: header.data.mode, seed: header.seed, log: header.log,
-            stages: stages, api: header.api, hosts: header.hosts, settings: settings)
+            stages: inLanes, lanes: header.lanes, stagesInFile: stages, api: header.api, hosts: header.hosts,
+            settings: settings)
     }
 
     private mutating func stage(_ entry: Entry, _ registry: Registry) -> PipelineStage? {
@@ -114,7 +118,7 @@ struct PipelineDraft {
             let standard = "\(header?.data.path ?? ".")/\(entry.name).link"
             let bind = if let bind = common.bind { bind } else { try LinkAddress.ipc(standard) }
             return PipelineStage(
-                name: entry.name, kind: kind, from: common.from, bind: bind,
+                name: entry.name, nameInFile: entry.name, kind: kind, from: common.from, bind: bind,
                 writes: writes, logName: common.logName ?? writes?.rawValue ?? entry.name, command: common.command,
                 directory: common.directory, curve: common.curve, isOpen: common.isOpen,
                 settings: entry.reader, bindInFile: bind)
@@ -122,6 +126,73 @@ struct PipelineDraft {
             errors.append(entry.reader.fail("bind", error.reason, hint: error.hint))
             return nil
         }
+    }
+}
+
+// MARK: - Lanes
+
+extension PipelineDraft {
+    /// The stages with one copy for each lane of those behind the log of changes.
+    private mutating func inLanes(_ stages: [PipelineStage]) -> [PipelineStage] {
+        let count = header?.lanes ?? 1
+        for stage in stages where stage.settings.contains(PipelineStage.laneKey) {
+            errors.append(
+                stage.settings.fail(
+                    PipelineStage.laneKey, "is set by Belfry for each lane",
+                    hint: "write 'lanes: COUNT' at the top of the file"))
+        }
+        guard count > 1 else { return stages }
+        if !stages.contains(where: \.canBeginLane) {
+            errors.append(
+                settings.fail("lanes", "needs a stage that matches subscriptions: each lane begins with one"))
+        }
+        return stages.flatMap { stage -> [PipelineStage] in
+            guard isInLane(stage, stages) else { return [stage] }
+            return (0..<count).compactMap { number in
+                do throws(SettingsError) { return try stage.inLane(Lane(number, of: count)) } catch {
+                    if !errors.contains(error) { errors.append(error) }
+                    return nil
+                }
+            }
+        }
+    }
+
+    private func isInLane(_ stage: PipelineStage, _ stages: [PipelineStage]) -> Bool {
+        var next: PipelineStage? = stage
+        for _ in stages {
+            guard let current = next else { return false }
+            if current.canBeginLane { return true }
+            next = stages.first { $0.name == current.from }
+        }
+        return false
+    }
+}
+
+extension PipelineStage {
+    /// The key of the setting that says to the first stage of a lane which changes it takes.
+    package static let laneKey = "lane"
+
+    /// Whether the stage is the first one of each lane, if the pipeline has lanes.
+    package var canBeginLane: Bool { writes == .matches && command.isEmpty }
+
+    /// The stage's copy for a lane.
+    ///
+    /// - Throws: ``SettingsError`` if there is no address for the lane.
+    fileprivate func inLane(_ lane: Lane) throws(SettingsError) -> PipelineStage {
+        var stage = self
+        stage.lane = lane
+        stage.name += lane.suffix
+        stage.logName += lane.suffix
+        if canBeginLane {
+            stage.settings = settings.setting([PipelineStage.laneKey], to: lane.text)
+        } else {
+            stage.from = from.map { $0 + lane.suffix }
+        }
+        do throws(Complaint) { stage.bind = try LinkAddress.inLane(lane, bind) } catch {
+            throw settings.fail("bind", error.reason, hint: error.hint)
+        }
+        stage.bindInFile = stage.bind
+        return stage
     }
 }
 
@@ -230,9 +301,15 @@ extension PipelineDraft {
                 let hint = Spelling.suggestion(for: name, among: names)
                 errors.append(host.place.fail("stages", "there is no stage \(name)", hint: hint))
             }
+            if let last = host.lanes?.upperBound, last >= header.lanes || header.lanes == 1 {
+                let hint = header.lanes == 1 ? "write 'lanes: COUNT' at the top of the file" : nil
+                let those = header.lanes == 1 ? "no lanes" : "the lanes 0-\(header.lanes - 1)"
+                errors.append(
+                    host.place.fail("lanes", "there is no lane \(last): the pipeline has \(those)", hint: hint))
+            }
         }
         for stage in stages {
-            if !header.hosts.contains(where: { $0.runs(stage.name) }) {
+            if !header.hosts.contains(where: { $0.runs(stage) }) {
                 errors.append(settings.fail("hosts", "no host runs stage \(stage.name)"))
             }
             checkReach(of: stage, header.hosts)
@@ -243,7 +320,9 @@ extension PipelineDraft {
     private mutating func checkReach(of stage: PipelineStage, _ hosts: [HostSettings]) {
         var settings = stage.settings
         var door: String?
-        do throws(SettingsError) { door = try settings.optionalAddress("door") } catch { return }
+        do throws(SettingsError) { door = stage.from == nil ? try settings.optionalAddress("door") : nil } catch {
+            return
+        }
         for (key, address) in [("bind", stage.bind), ("door", door)] where key == "bind" || stage.from == nil {
             guard let address, address.hasPrefix(HostSettings.tcp) else {
                 errors.append(

@@ -1,11 +1,18 @@
 extension PipelineFile {
     /// A copy of the pipeline that runs inside one process. Its logs are in the folder `data` and get identities from
-    /// `seed`. Its links and its door become `inproc` sockets without keys.
+    /// `seed`. Its links and its door become `inproc` sockets without keys. It has no lanes.
     package func inProcess(data: String, seed: String, log: LogSettings) -> PipelineFile {
-        var file = self
+        var file = withoutLanes
         (file.data, file.seed, file.log) = (data, seed, log)
         (file.hosts, file.host) = ([], nil)
-        file.stages = stages.map { stage in stage.bound(to: "inproc://\(stage.name)") }
+        file.stages = file.stages.map { stage in stage.bound(to: "inproc://\(stage.name)") }
+        return file
+    }
+
+    /// A copy of the pipeline in which one row of stages does the work of all lanes.
+    package var withoutLanes: PipelineFile {
+        var file = self
+        (file.lanes, file.stages) = (1, stagesInFile)
         return file
     }
 
@@ -15,8 +22,12 @@ extension PipelineFile {
     ///   - keys: The keys that lead to the setting, such as `window`, or `transports`, `apns`, `url`.
     ///   - text: The new value, a plain YAML scalar.
     package func setting(_ keys: [String], ofStage name: String, to text: String) -> PipelineFile {
+        func changed(_ stage: PipelineStage) -> PipelineStage {
+            guard [stage.name, stage.nameInFile].contains(name) else { return stage }
+            return stage.with(stage.settings.setting(keys, to: text))
+        }
         var file = self
-        file.stages = stages.map { $0.name == name ? $0.with($0.settings.setting(keys, to: text)) : $0 }
+        (file.stages, file.stagesInFile) = (stages.map(changed), stagesInFile.map(changed))
         return file
     }
 }

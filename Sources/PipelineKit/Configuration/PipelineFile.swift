@@ -15,8 +15,12 @@ package struct PipelineFile: Sendable {
     package internal(set) var seed: String?
     /// How the logs are written and how long they are kept.
     package internal(set) var log: LogSettings
-    /// The stages, in the order of the file.
+    /// The stages, in the order of the file; those of a lane beside each other.
     package internal(set) var stages: [PipelineStage]
+    /// How many lanes share the work behind the log of changes. 1 if the pipeline has no lanes.
+    package internal(set) var lanes: Int
+    /// The stages as the file has them, without lanes.
+    var stagesInFile: [PipelineStage]
     /// The settings of the gateway for CloudKit Web Services; nil if the pipeline has no gateway. The gateway checks
     /// the settings when it decodes them.
     package let api: SettingsReader?
@@ -76,6 +80,11 @@ extension PipelineFile {
     /// The stage of that name; nil if no stage has the name.
     package func stage(named name: String) -> PipelineStage? {
         stages.first { $0.name == name }
+    }
+
+    /// The stage of that name; its copies in all lanes if the name is that in the file.
+    package func stages(named name: String) -> [PipelineStage] {
+        stages.filter { $0.name == name || $0.nameInFile == name }
     }
 
     /// The stage that `stage` reads from; nil for the source.

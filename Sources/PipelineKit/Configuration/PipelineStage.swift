@@ -2,20 +2,24 @@ import Events
 
 /// A stage in a pipeline file.
 package struct PipelineStage: Sendable {
-    /// Letters a-z, digits and hyphens; unique in its file.
-    package let name: String
+    /// Letters a-z, digits and hyphens, and a dot before the number of a lane; unique in its file.
+    package internal(set) var name: String
+    /// The stage's name in the file. ``name`` has the number of the lane besides.
+    package let nameInFile: String
+    /// The lane that the stage belongs to; nil for a stage before the lanes, or if the pipeline has no lanes.
+    package internal(set) var lane: Lane?
     /// The kind of the stage: the value of `stage:` or, without `stage:`, the stage's name. A program's kind need not
     /// be registered.
     package let kind: String
     /// The upstream stage; nil for the source.
-    package let from: String?
+    package internal(set) var from: String?
     /// The address to which the stage's consumers connect.
     package internal(set) var bind: String
     /// Which of Belfry's logs the registered stage of this ``kind`` writes; nil if that stage writes another log, or
     /// the kind is not registered. A program may have a registered kind and still write other events.
     package let writes: LogKind?
     /// The name of the stage's log, and of the log's folder.
-    package let logName: String
+    package internal(set) var logName: String
     /// The program of the stage and its arguments; empty if the stage is not a program.
     package let command: [String]
     /// The folder in which the program starts; nil for the folder in which the host runs.
@@ -28,7 +32,7 @@ package struct PipelineStage: Sendable {
     /// settings, and does not report their keys as unknown.
     package internal(set) var settings: SettingsReader
     /// The address in the file. ``bind`` is that of this process's host, if the file has hosts.
-    package let bindInFile: String
+    package internal(set) var bindInFile: String
 
     /// The keys of the settings that all stages have.
     package static let commonKeys: Set<String> = [

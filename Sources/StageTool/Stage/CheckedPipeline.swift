@@ -69,8 +69,22 @@ package struct CheckedPipeline {
     /// - Throws: ``ToolFailure`` if there is no stage of this name. The message lists the stages.
     package func stage(_ name: String) throws(ToolFailure) -> PipelineStage {
         if let stage = file.stage(named: name) { return stage }
+        let lanes = file.stagesInOrder.filter { $0.nameInFile == name }
+        if let first = lanes.first, let last = lanes.last {
+            throw ToolFailure(
+                .usage,
+                "stage \(name) in \(path) runs in \(lanes.count) lanes: choose one, from \(first.name) to \(last.name)")
+        }
         let names = file.stagesInOrder.map(\.name).joined(separator: ", ")
         throw ToolFailure(.usage, "there is no stage \(name) in \(path); its stages: \(names)")
+    }
+
+    /// The stage of a name; its copies in all lanes if the name is that in the file.
+    ///
+    /// - Throws: As ``stage(_:)``.
+    package func stages(_ name: String) throws(ToolFailure) -> [PipelineStage] {
+        let found = file.stages(named: name)
+        return found.isEmpty ? [try stage(name)] : found
     }
 
     /// The only stage of a kind. Stages with a command, which run plugin programs, do not count.

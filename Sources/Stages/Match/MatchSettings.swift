@@ -14,9 +14,20 @@ package struct MatchSettings: PluginSettings, Hashable {
         case ignore
     }
 
-    package init(strictRecordType: StrictRecordType = .narrow) { self.strictRecordType = strictRecordType }
+    /// The lane whose changes the stage takes.
+    package var lane: Lane
+
+    package init(strictRecordType: StrictRecordType = .narrow, lane: Lane = Lane(0, of: 1)) {
+        (self.strictRecordType, self.lane) = (strictRecordType, lane)
+    }
 
     package init(from settings: inout SettingsReader) throws(SettingsError) {
         strictRecordType = try settings.choice("strictRecordType", default: .narrow)
+        let text =
+            settings.contains(PipelineStage.laneKey) ? try settings.optionalString(PipelineStage.laneKey) : nil
+        guard let lane = text.map({ Lane($0) }) ?? Lane(0, of: 1) else {
+            throw settings.fail(PipelineStage.laneKey, "'\(text ?? "")' is not a lane, such as 7/16")
+        }
+        self.lane = lane
     }
 }

@@ -34,6 +34,7 @@ package struct MatchStage: Stage {
     package mutating func wake(at now: Instant, into out: inout Outbox) { tally.wake(into: &out) }
 
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
+        guard settings.lane.takes(event.value) else { return }
         tally.begin(event.sequence, into: &out)
         do {
             try process(event, at: now, into: &out)

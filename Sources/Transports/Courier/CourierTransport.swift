@@ -20,6 +20,8 @@ package final class CourierTransport: Transport {
     package typealias Settings = CourierSettings
 
     package static let kind = "courier"
+    /// Each courier listens at a port, and its clients do not know their lane.
+    package static let canRunInLanes = false
 
     /// How long pushes are deferred if they cannot be stored.
     private static let pause = Duration.seconds(1)

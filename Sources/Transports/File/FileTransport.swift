@@ -19,7 +19,8 @@ package final class FileTransport: Transport {
         }
 
         package let form: Form
-        /// The file, or the folder. Missing folders are made.
+        /// The file, or the folder. Missing folders are made. In a pipeline with lanes, each lane has its own one, which
+        /// ``Lane/path(_:)`` names.
         package let path: String
 
         package init(from settings: inout SettingsReader) throws(SettingsError) {
@@ -46,7 +47,7 @@ package final class FileTransport: Transport {
     package convenience init(_ settings: Settings, context: TransportContext) throws(SettingsError) {
         var calls = FileCalls()
         calls.mode = context.mode
-        self.init(path: settings.path, as: settings.form, calls: calls)
+        self.init(path: context.lane?.path(settings.path) ?? settings.path, as: settings.form, calls: calls)
     }
 
     init(path: String, as form: Settings.Form = .ndjson, calls: FileCalls = FileCalls()) {

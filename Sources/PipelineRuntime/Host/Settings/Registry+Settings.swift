@@ -77,6 +77,7 @@ extension Registry {
             console: console)
         context.sharedResources = shared
         context.mode = plan?.mode ?? .owner
+        context.lane = plan?.lane
         if let plan {
             context.tell = { StandardError.write("\(plan.stage): \($0)") }
             context.openHome = { try plan.openHome() }

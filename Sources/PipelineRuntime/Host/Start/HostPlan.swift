@@ -20,6 +20,7 @@ package struct HostPlan: Sendable {
     package var stage: String
     /// The name of the stage's log.
     package var logName: String
+    var lane: Lane?
     /// The folder that holds the logs of the pipeline.
     package var logsDirectory: String
     /// The identity of a new log; nil for a random identity.
@@ -141,7 +142,7 @@ extension HostPlan {
         let type = registry.stages[stage.kind]
         if stage.command.isEmpty { try HostPlan.check(stage, type, registry) }
         self.stage = stage.name
-        logName = stage.logName
+        (logName, lane) = (stage.logName, stage.lane)
         data = file.data
         logsDirectory = file.data + "/logs"
         identity = file.seed.map { LogIdentity(seed: $0, name: stage.logName) }

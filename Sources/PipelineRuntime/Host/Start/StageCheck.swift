@@ -19,6 +19,18 @@ package struct StageCheck: Sendable {
             throw PipelineFileError([error])
         }
         try check(stage.settings, kind: stage.kind)
+        if stage.lane != nil { try checkLanes(stage) }
+    }
+
+    private func checkLanes(_ stage: PipelineStage) throws(PipelineFileError) {
+        let errors = try registry.transports(of: stage).filter { binding in
+            registry.transports[binding.kind].map { !$0.canRunInLanes } ?? false
+        }.map { binding in
+            binding.settings.fail(
+                "use", "a transport of kind \(binding.kind) cannot run in several lanes",
+                hint: "leave `lanes` out, or use another transport")
+        }
+        guard errors.isEmpty else { throw PipelineFileError(errors) }
     }
 
     private func checkProgram(of stage: PipelineStage) throws(SettingsError) {

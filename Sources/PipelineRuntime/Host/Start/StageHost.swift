@@ -11,6 +11,7 @@ package struct StageHost: Sendable {
     /// Stops the host and reports its state, from any thread.
     package let control: HostControl
     private let stage: PipelineStage
+    private let checkLanes: LanesCheck?
     private var kind: String { stage.kind }
     private var settings: SettingsReader { stage.settings }
     private var surroundings: HostSurroundings { plan.surroundings }
@@ -23,6 +24,7 @@ package struct StageHost: Sendable {
     package init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         self.stage = surroundings.registry.sealed(stage)
         plan = try HostPlan(self.stage, of: file, in: surroundings)
+        checkLanes = LanesCheck(stage, of: file)
         control = try HostControl()
     }
 
@@ -72,6 +74,7 @@ package struct StageHost: Sendable {
 
     /// Runs on this machine, until the host was stopped or replaced.
     private func runOnce(with transports: StageTransports) async throws {
+        try checkLanes?()
         if !plan.command.isEmpty { return try await runPlugin(plan.command) }
         guard let type = registry.stages[kind] else { return }
         try await run(type, transports)
