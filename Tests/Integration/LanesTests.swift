@@ -75,6 +75,34 @@ import ZeroMQ
         #expect(try text.withUTF8 { Lane.number(of: try parser.parse(UnsafeRawBufferPointer($0)), 256) } == 0)
     }
 
+    @Test func `the lane of a line is that of its event`() throws {
+        var random = Seeded(Seeded.ofThisRun)
+        let chain = try Self.chain(lanes: 1, Workload(seed: random.next(), length: 300))
+        let odd = [
+            #"{"type":"record.save","environment":"e","container":"c","database":"private","owner":"u"}"#,
+            #"{ "type":"record.save","container":"c","environment":"e","database":"private","owner":"u"}"#,
+            #"{"type":"record.save","container":"c","environment":"e","database":"private","owner":"\u0075"}"#,
+            #"{"type":"record.save","container":"c","environment":"e","database":"private","user":"u"}"#,
+            #"{"type":"badge.set","container":"c","environment":"e","owner":"v","user":"u"}"#,
+            #"{"type":"custom","container":"c","environment":"e","user":{"name":"u"}}"#, #"{"type":"record.save"}"#,
+            "{}",
+        ]
+        let lines = chain.events(of: "changes").map(\.text) + odd
+        var parser = JSONParser()
+        let reader = LaneReader(256)
+        for line in lines {
+            var text = line
+            try text.withUTF8 { bytes in
+                let bytes = UnsafeRawBufferPointer(bytes)
+                let expected = Lane.number(of: try parser.parse(bytes), 256)
+                #expect(reader.number(ofLine: bytes) == expected, "\(line)")
+            }
+        }
+        var (noJSON, empty) = ("{\"type\":", "")
+        #expect(noJSON.withUTF8 { reader.number(ofLine: UnsafeRawBufferPointer($0)) } == 0)
+        #expect(empty.withUTF8 { reader.number(ofLine: UnsafeRawBufferPointer($0)) } == 0)
+    }
+
     // MARK: The pipeline file
 
     @Test func `each lane has its own stages, logs and addresses`() throws {

@@ -44,6 +44,14 @@ import ZeroMQ
             Case("credit far too large", open(credit: "9223372036854775807"), code: "link.credit"),
             Case("credit as text", open(credit: "\"8388608\""), code: "link.credit"),
         ]
+            + [
+                #""lane":4,"lanes":4"#, #""lane":0"#, #""lanes":4"#, #""lane":-1,"lanes":4"#, #""lane":0,"lanes":257"#,
+                #""lane":0,"lanes":0"#, #""lane":"0","lanes":"4""#,
+            ].map { lane in
+                Case(
+                    lane, open(credit: "8388608,\(lane)"), code: "link.lane",
+                    says: "open needs \\\"lanes\\\" from 1 to 256, and \\\"lane\\\" below that, or neither")
+            }
     }
 
     private static var credits: [Case] {
@@ -83,6 +91,29 @@ import ZeroMQ
             _ = try peer.receive("welcome")
             return try peer.receive()
         }
+    }
+
+    @Test func `a consumer of one lane gets empty lines in place of the lines of other lanes`() async throws {
+        let folder = try Folder()
+        let context = try HostContext()
+        let gate = try await gate(folder, context)
+        let endpoint = gate.host.control.report.endpoint
+        let batches = try await SocketThread.run(name: "peer") {
+            try (0..<2).map { lane in
+                let peer = try Peer.connected(to: endpoint, context.zmq)
+                let frame = LinkFrame.open(
+                    name: "lane\(lane)", after: 1, credit: LinkServer.creditMin, lane: Lane(lane, of: 2))
+                try peer.send(frame)
+                _ = try peer.receive("welcome")
+                return try peer.receive()
+            }
+        }
+        // The gate's events name no user, so lane 0 takes them.
+        #expect(batches.map { $0[1] } == [Array(text: "{\"n\":2}\n{\"n\":3}\n"), Array(text: "\n\n")])
+        for batch in batches {
+            #expect(String(decoding: batch[0], as: UTF8.self).hasPrefix(#"{"type":"batch","first":2,"count":2,"#))
+        }
+        try await gate.stop()
     }
 
     @Test func `the link server answers a bad frame with an error that names the broken rule`() async throws {

@@ -52,8 +52,9 @@ package struct Lane: Hashable, Sendable {
     /// The lane that takes an event of the log of changes; nil if every lane takes it. An event that names no user goes
     /// to lane 0.
     package static func number(of event: JSONValue, _ count: Int) -> Int? {
-        if event[.database]?.equals("public") == true, isChange(event) { return nil }
-        guard let user = event[.owner] ?? event[.user] else { return 0 }
+        let kind = EventKind(event[.type])
+        if kind == .change, event[.database]?.equals("public") == true { return nil }
+        guard let user = kind == .other ? event[.user] : event[.owner] else { return 0 }
         var hash = LaneHash()
         hash.add(event[.container])
         hash.add(event[.environment])
@@ -71,9 +72,120 @@ package struct Lane: Hashable, Sendable {
         return hash.lane(of: count)
     }
 
-    private static func isChange(_ event: JSONValue) -> Bool {
-        guard let type = event[.type] else { return false }
-        return type.equals(EventName.recordSave) || type.equals(EventName.recordDelete)
+    private enum EventKind {
+        /// A change of a record.
+        case change
+        case ofZone
+        case other
+
+        init(_ type: JSONValue?) {
+            guard let type else {
+                self = .other
+                return
+            }
+            if type.equals(EventName.recordSave) || type.equals(EventName.recordDelete) {
+                self = .change
+            } else {
+                self = type.equals(EventName.zoneSave) || type.equals(EventName.zoneDelete) ? .ofZone : .other
+            }
+        }
+    }
+}
+
+/// Finds the lanes of the lines of a log of changes.
+package final class LaneReader {
+    private let count: Int
+    private var parser = JSONParser()
+
+    /// - Parameter count: The number of all lanes.
+    package init(_ count: Int) { self.count = count }
+
+    /// As ``Lane/number(of:_:)``. A line that is not JSON goes to lane 0.
+    package func number(ofLine line: UnsafeRawBufferPointer) -> Int? {
+        if let user = LineUser(line) { return user.lane(of: count) }
+        do throws(JSONError) { return Lane.number(of: try parser.parse(line), count) } catch { return 0 }
+    }
+}
+
+/// Whom a line is about, read from the first members of a line as ingest writes it. Parsing the whole line would take
+/// several times as long.
+private struct LineUser {
+    private var isPublicChange = false
+    private var hash = LaneHash()
+
+    /// Nil if only the whole line tells it.
+    init?(_ line: UnsafeRawBufferPointer) {
+        var members = FirstMembers(line)
+        guard members.next(is: "type"), let type = members.value, members.next(is: "container"),
+            let container = members.value, members.next(is: "environment"), let environment = members.value
+        else { return nil }
+        hash.add(container)
+        hash.add(environment)
+        let isChange = type.isSame(as: "record.save") || type.isSame(as: "record.delete")
+        guard isChange || type.isSame(as: "zone.save") || type.isSame(as: "zone.delete") else {
+            if members.next(is: "user"), let user = members.value {
+                hash.add(user)
+            } else {
+                guard members.isAt("database"), members.next(is: "user"), let user = members.value else { return nil }
+                hash.add(user)
+            }
+            return
+        }
+        guard members.next(is: "database"), let database = members.value else { return nil }
+        isPublicChange = isChange && database.isSame(as: "public")
+        if isPublicChange { return }
+        guard members.next(is: "owner"), let owner = members.value else { return nil }
+        hash.add(owner)
+    }
+
+    func lane(of count: Int) -> Int? { isPublicChange ? nil : hash.lane(of: count) }
+}
+
+/// The first members of an object, as long as their values are strings without escapes.
+private struct FirstMembers {
+    private let line: UnsafeRawBufferPointer
+    private var position = 0
+    private var key: UnsafeRawBufferPointer?
+    private(set) var value: UnsafeRawBufferPointer?
+
+    init(_ line: UnsafeRawBufferPointer) { self.line = line }
+
+    func isAt(_ name: StaticString) -> Bool { key?.isSame(as: name) ?? false }
+
+    /// Reads the next member, and returns whether it has this name.
+    mutating func next(is name: StaticString) -> Bool {
+        (key, value) = (nil, nil)
+        guard take(position == 0 ? "{" : ","), let key = string(), take(":"), let value = string() else { return false }
+        (self.key, self.value) = (key, value)
+        return isAt(name)
+    }
+
+    private mutating func take(_ byte: Unicode.Scalar) -> Bool {
+        guard position < line.count, line[position] == UInt8(ascii: byte) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func string() -> UnsafeRawBufferPointer? {
+        guard take("\"") else { return nil }
+        let start = position
+        while position < line.count {
+            switch line[position] {
+            case UInt8(ascii: "\""):
+                position += 1
+                return UnsafeRawBufferPointer(rebasing: line[start..<(position - 1)])
+            case UInt8(ascii: "\\"): return nil
+            default: position += 1
+            }
+        }
+        return nil
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func isSame(as text: StaticString) -> Bool {
+        count == text.utf8CodeUnitCount
+            && isSame(as: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }
 

@@ -110,6 +110,13 @@ extension StageClock {
     @inline(__always)
     package mutating func comesDue(at time: Instant) -> Bool { isDue(at: time) }
 
+    /// Takes note of an event of another lane, which the stage does not get. It changes nothing but the time.
+    package mutating func passOver(at time: Instant, into out: inout Outbox) {
+        now = max(now, time)
+        fruitless.end()
+        out.beginPart()
+    }
+
     /// Gives the stage an event. No deadline may be due.
     @inline(__always)
     package mutating func begin(_ event: borrowing InputEvent, at time: Instant, into out: inout Outbox) {

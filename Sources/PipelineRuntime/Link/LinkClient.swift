@@ -1,5 +1,6 @@
 import Events
 import JSON
+import PipelineKit
 import Time
 import ZeroMQ
 
@@ -26,6 +27,7 @@ package final class LinkClient {
     /// Where the upstream is now, if it can move to another machine; nil while that is unknown.
     package var currentEndpoint: () -> String? = { nil }
     private let name: String
+    private let lane: Lane?
     private let credit: Int
     private var next: UInt64
     private var isWelcomed = false
@@ -45,13 +47,14 @@ package final class LinkClient {
     package private(set) var upstreamFirst: UInt64 = 1
 
     package init(
-        _ socket: any MessageSocket, endpoint: String, name: String, after: UInt64,
+        _ socket: any MessageSocket, endpoint: String, name: String, after: UInt64, lane: Lane? = nil,
         credit: Int = LinkClient.creditDefault,
         monotonicNow: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws(ZMQError) {
         self.socket = socket
         self.endpoint = endpoint
         self.name = name
+        self.lane = lane
         self.credit = credit
         self.monotonicNow = monotonicNow
         lastSent = monotonicNow()
@@ -102,7 +105,7 @@ package final class LinkClient {
     }
 
     private func open() throws(ZMQError) {
-        let frame = LinkFrame.open(name: name, after: next - 1, credit: credit, keep: firstNeeded)
+        let frame = LinkFrame.open(name: name, after: next - 1, credit: credit, keep: firstNeeded, lane: lane)
         _ = try socket.send([frame], wait: false)
         collectedCredit = 0
         lastSent = monotonicNow()

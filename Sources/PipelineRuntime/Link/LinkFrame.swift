@@ -12,14 +12,21 @@ package enum LinkFrame {
     /// The version in `open` and `hello`; any other version is refused with `link.version`.
     package static let version = 1
 
-    /// - Parameter keep: The first sequence that the consumer may ask for again; nil if it is unknown.
-    package static func open(name: String, after: UInt64, credit: Int, keep: UInt64? = nil) -> [UInt8] {
+    /// - Parameters:
+    ///   - keep: The first sequence that the consumer may ask for again; nil if it is unknown.
+    ///   - lane: The lane whose lines the consumer wants. Lines of other lanes then come as empty lines. Nil for all
+    ///     lines.
+    package static func open(
+        name: String, after: UInt64, credit: Int, keep: UInt64? = nil, lane: Lane? = nil
+    ) -> [UInt8] {
         frame("open") {
             $0.append("protocol", LinkFrame.version)
             $0.append("name", name)
             $0.append("after", after)
             $0.append("credit", credit)
             $0.append("keep", keep)
+            $0.append("lane", lane.map { UInt64($0.number) })
+            $0.append("lanes", lane.map { UInt64($0.count) })
         }
     }
 

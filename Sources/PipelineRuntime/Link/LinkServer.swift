@@ -1,6 +1,7 @@
 import EventLog
 import Events
 import JSON
+import PipelineKit
 import Time
 import ZeroMQ
 
@@ -18,6 +19,7 @@ package final class LinkServer {
     private var promise: Promise?
     private let monotonicNow: @Sendable () -> ContinuousClock.Instant
     package private(set) var refusedFrames = 0
+    private var laneLines = LaneLines()
     /// Set by the host: the answer to `health`.
     package var health: (_ forgetsPauses: Bool) -> [UInt8] = { _ in [] }
 
@@ -45,6 +47,8 @@ package final class LinkServer {
 
     private struct Consumer {
         var name: String
+        /// The lane whose lines the consumer wants; nil for all lines.
+        var lane: Lane?
         var next: UInt64
         var credit: Int
         /// The first sequence that the consumer may ask for again; nil if it has reported no such sequence.
@@ -108,7 +112,12 @@ package final class LinkServer {
         let control = LinkFrame.batch(first: first, count: count, now: now)
         for (peer, consumer) in consumers where consumer.isReady(for: first, body.count) {
             consumers[peer]?.reader = nil
-            try send(control, body, to: peer, count: count)
+            guard let lane = consumer.lane else {
+                try send(control, body, to: peer, count: count)
+                continue
+            }
+            let lines = laneLines.lines(body, first: first, of: lane)
+            try lines.withUnsafeBytes { try send(control, $0, to: peer, count: count) }
         }
     }
 
@@ -152,7 +161,8 @@ package final class LinkServer {
             let header = batch.header
             guard header.count > 0, header.lastSequence >= consumer.next else { continue }
             let lines = EventLogReader.slice(batch.body, header: header, from: consumer.next)
-            consumers[peer]?.pending = PendingBatch(now: header.now, lines: Array(lines))
+            let own = consumer.lane.map { laneLines.lines(lines, first: consumer.next, of: $0) } ?? Array(lines)
+            consumers[peer]?.pending = PendingBatch(now: header.now, lines: own)
             return true
         }
         return false
@@ -253,6 +263,11 @@ package final class LinkServer {
                 peer, "link.credit",
                 "open needs \"credit\", from \(LinkServer.creditMin) to \(LinkServer.creditMax - 1) bytes")
         }
+        let lane: Lane?
+        switch LinkServer.lane(control) {
+        case .success(let found): lane = found
+        case .failure(let mistake): return try refuse(peer, "link.lane", mistake.text)
+        }
         guard after <= last else {
             return try refuse(peer, "link.after", "\"after\" is \(after), but '\(logName)' ends at \(last)")
         }
@@ -266,9 +281,23 @@ package final class LinkServer {
             return try refuse(
                 peer, "link.consumers", "the stage already has \(LinkServer.consumersMax) consumers; close one first")
         }
-        consumers[peer] = Consumer(name: name, next: after + 1, credit: Int(credit), lastHeard: monotonicNow())
+        consumers[peer] = Consumer(
+            name: name, lane: lane, next: after + 1, credit: Int(credit), lastHeard: monotonicNow())
         note(control, of: peer)
         try reply(peer, LinkFrame.welcome(log: logName, identity: identity, last: last, after: after, first: first))
+    }
+
+    private struct Mistake: Error { let text: String }
+
+    private static func lane(_ control: JSONValue) -> Result<Lane?, Mistake> {
+        if control["lane"] == nil, control["lanes"] == nil { return .success(nil) }
+        guard let number = control.natural("lane"), let count = control.natural("lanes"),
+            1...UInt64(Lane.countMax) ~= count, number < count
+        else {
+            return .failure(
+                Mistake(text: "open needs \"lanes\" from 1 to \(Lane.countMax), and \"lane\" below that, or neither"))
+        }
+        return .success(Lane(Int(number), of: Int(count)))
     }
 
     private func credit(_ control: JSONValue, from peer: [UInt8]) throws {

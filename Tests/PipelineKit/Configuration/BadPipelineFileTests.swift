@@ -67,7 +67,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:11: stages.ingest: expected a mapping, found tcp"),
     ]
 
-    static let top = "pipeline, data, seed, log, stages, api, hosts"
+    static let top = "pipeline, data, seed, log, stages, api, lanes, hosts"
     static let log =
         "sync, segmentBytes, snapshotBytes, retention, home, servers, replicas, takeOver, user, password, nkey, credentials, tls"
 

@@ -155,7 +155,8 @@ final class SimulatedHostSockets: HostConnections {
         let socket = world.network.dealer()
         inlet = socket
         let link = try LinkClient(
-            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, monotonicNow: plan.time.monotonicNow)
+            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, lane: plan.linkLane,
+            monotonicNow: plan.time.monotonicNow)
         return world.canary?.inlet(link, of: plan.stage) ?? link
     }
 

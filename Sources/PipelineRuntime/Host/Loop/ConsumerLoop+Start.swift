@@ -39,7 +39,8 @@ extension ConsumerLoop {
             let batches = try RecordedBatches(
                 plan, upstream: log, after: start?.moment, answers: hasTransports ? RecordedAnswers(of: S.self) : nil,
                 unfinished: resumption)
-            rebuild = StageRebuild(clock, context, periods, through: committed, by: batches)
+            rebuild = StageRebuild(
+                clock, context, periods, through: committed, by: batches, isInLane: plan.linkLane != nil)
         } else {
             self.clock = clock
             state.endPast()

@@ -213,7 +213,11 @@ final class ConsumerLoop<S: Stage>: HostWork {
         }
         let before = out.count
         if notesEachEvent { crashJournal?.note(sequence...sequence) }
-        if let event = events.read(line, sequence: sequence, into: &out) { clock?.begin(event, at: now, into: &out) }
+        if line.isEmpty, plan.linkLane != nil {
+            clock?.passOver(at: now, into: &out)
+        } else if let event = events.read(line, sequence: sequence, into: &out) {
+            clock?.begin(event, at: now, into: &out)
+        }
         noteStep(.event, of: sequence, outputsBefore: before)
         answerFromSink()
         if notesEachEvent { crashJournal?.clear() }

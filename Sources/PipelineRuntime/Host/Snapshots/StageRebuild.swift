@@ -13,11 +13,14 @@ struct StageRebuild<S: Stage>: ~Copyable {
     private var batches: RecordedBatches
     private var events = EventReader(limits: EventReader.linkLimits)
     private var out = Outbox()
+    /// Whether an empty line stands for an event of another lane.
+    private let isInLane: Bool
 
     init(
         _ clock: StageClock<S>, _ context: StageContext, _ periods: SettingsPeriods<S>, through: UInt64,
-        by batches: RecordedBatches
+        by batches: RecordedBatches, isInLane: Bool = false
     ) {
+        self.isInLane = isInLane
         (self.clock, self.context, self.periods, self.through, self.batches) = (
             clock, context, periods, through, batches
         )
@@ -28,7 +31,11 @@ struct StageRebuild<S: Stage>: ~Copyable {
         try prepare(forEvent: sequence)
         if batches.setAside == sequence { return }
         wakeStage(through: now)
-        if let event = events.read(line, sequence: sequence, into: &out) { clock.begin(event, at: now, into: &out) }
+        if isInLane, line.isEmpty {
+            clock.passOver(at: now, into: &out)
+        } else if let event = events.read(line, sequence: sequence, into: &out) {
+            clock.begin(event, at: now, into: &out)
+        }
         finishStep()
     }
 

@@ -21,6 +21,8 @@ package struct HostPlan: Sendable {
     /// The name of the stage's log.
     package var logName: String
     var lane: Lane?
+    /// The lane whose lines the stage reads from its upstream; nil for all lines.
+    package var linkLane: Lane?
     /// The folder that holds the logs of the pipeline.
     package var logsDirectory: String
     /// The identity of a new log; nil for a random identity.
@@ -143,6 +145,7 @@ extension HostPlan {
         if stage.command.isEmpty { try HostPlan.check(stage, type, registry) }
         self.stage = stage.name
         (logName, lane) = (stage.logName, stage.lane)
+        linkLane = stage.canBeginLane ? stage.lane : nil
         data = file.data
         logsDirectory = file.data + "/logs"
         identity = file.seed.map { LogIdentity(seed: $0, name: stage.logName) }

@@ -37,7 +37,8 @@ struct HostSockets: HostConnections {
         let socket = try ClientSocket(context, plan.curve?.toUpstream, options)
         let watch = try plan.upstreamWatch()
         let client = try LinkClient(
-            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, monotonicNow: plan.time.monotonicNow)
+            socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, lane: plan.linkLane,
+            monotonicNow: plan.time.monotonicNow)
         if let watch { client.currentEndpoint = { [hosts = plan.hosts] in hosts?.upstream(on: watch.owner()) } }
         return client
     }
