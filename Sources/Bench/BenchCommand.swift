@@ -18,11 +18,12 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench payload                   only building payloads
               belfry bench deliver                   only sending pushes
               belfry bench failover                  another host takes over after a host was killed
+              belfry bench lanes                     what lanes cost and gain
               belfry bench replay                    replaying the logs of a pipeline that the bench runs first
             """,
         subcommands: [
             PipelineBenchCommand.self, IngestBenchCommand.self, APIBenchCommand.self, LogBenchCommand.self,
             MatchBenchCommand.self, MemoryBenchCommand.self, PayloadBenchCommand.self, DeliverBenchCommand.self,
-            FailoverBenchCommand.self, ReplayBenchCommand.self,
+            FailoverBenchCommand.self, LanesBenchCommand.self, ReplayBenchCommand.self,
         ])
 }

@@ -19,13 +19,19 @@ struct LatencyReading {
     private(set) var last = Instant.epoch
     private let times: ChangeTimes
 
-    /// - Parameter logs: The folder of the logs `changes` and `outcomes`.
-    init(logs: String) throws {
+    /// - Parameters:
+    ///   - logs: The folder of the logs.
+    ///   - outcomes: The names of the logs of outcomes.
+    init(logs: String, outcomes: [String]) throws {
         times = try ChangeTimes(log: logs + "/changes")
+        for name in outcomes { try read(logs + "/" + name) }
+    }
+
+    private mutating func read(_ log: String) throws {
         var parser = JSONParser()
-        let reader = try EventLogReader(directory: logs + "/outcomes", from: .beginning)
+        let reader = try EventLogReader(directory: log, from: .beginning)
         while let batch = try reader.next() {
-            if batch.header.count > 0 { last = batch.header.now }
+            if batch.header.count > 0 { last = max(last, batch.header.now) }
             for line in Lines(batch.body) { try add(parser.parse(line), at: batch.header.now) }
         }
     }

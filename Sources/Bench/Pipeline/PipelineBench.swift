@@ -17,10 +17,11 @@ struct PipelineBenchOptions: Sendable {
     /// The NATS servers that keep the logs; empty for local files.
     var servers: [String] = []
     var replicas = 3
+    var lanes = 1
     var seed: UInt64 = 1
 }
 
-/// One run: five new stage processes with empty logs process one workload.
+/// One run: new stage processes with empty logs process one workload.
 struct PipelineBench: Sendable {
     let options: PipelineBenchOptions
     let interruption: Interruption
@@ -28,16 +29,18 @@ struct PipelineBench: Sendable {
     func run(in scratch: ScratchFolder) async throws -> PipelineResult {
         let home = options.servers.isEmpty ? nil : BenchHome(servers: options.servers, replicas: options.replicas)
         let file = PipelineBenchFile(
-            folder: scratch.path, sync: options.sync, snapshotBytes: options.snapshotBytes, home: home)
+            folder: scratch.path, sync: options.sync, snapshotBytes: options.snapshotBytes, lanes: options.lanes,
+            home: home)
         let checked = try file.make()
+        let outcomes = checked.file.stages.filter { $0.writes == .outcomes }.map(\.logName)
         let stages = try StageProcesses(checked)
         let (record, workload) = try await stages.whileRunning(interruption) { pids in
             let driver = try PipelineDriver(options, stages, pids, interruption)
-            try driver.run(outcomes: file.logs + "/outcomes")
+            try driver.run(outcomes: outcomes.map { file.logs + "/" + $0 })
             return (driver.record, driver.workload)
         }
-        let pushes = try TextFile.lineCount(of: file.pushes)
-        let reading = try LatencyReading(logs: file.logs)
+        let pushes = try file.pushes.reduce(0) { $0 + (try TextFile.lineCount(of: $1)) }
+        let reading = try LatencyReading(logs: file.logs, outcomes: outcomes)
         let logs = checked.file.stagesInOrder.map(\.logName)
         let snapshots = try SnapshotTimes(logs: file.logs, logs, from: record.firstSend, to: record.end)
         try home?.removeStreams(of: logs)

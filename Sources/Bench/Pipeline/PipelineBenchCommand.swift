@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLog
+import PipelineKit
 
 struct PipelineBenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -72,6 +73,9 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "With --server: on how many servers each event is stored: 1, 3 or 5.")
     var replicas = 3
 
+    @Option(help: "How many lanes of match, coalesce, payload and deliver share the work.")
+    var lanes = 1
+
     @Option(help: "The seed of the workload.")
     var seed: UInt64 = 1
 
@@ -83,6 +87,9 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     func validate() throws {
         if changes == 0 { throw ValidationError("--changes takes a number from 1 on, not 0") }
         if let rate, rate < 1 { throw ValidationError("--rate takes a number from 1 on, not \(rate)") }
+        guard (1...Lane.countMax).contains(lanes) else {
+            throw ValidationError("--lanes takes a number from 1 to \(Lane.countMax), not \(lanes)")
+        }
         guard (0...1_000_000).contains(devices) else {
             throw ValidationError("--devices takes a number from 0 to 1000000, not \(devices)")
         }
@@ -100,7 +107,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
         let options = PipelineBenchOptions(
             changes: changes, rate: rate, subscriptions: subscriptionsOption.subscriptions, records: records,
             devices: devices, snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: sync,
-            servers: servers, replicas: replicas, seed: seed)
+            servers: servers, replicas: replicas, lanes: lanes, seed: seed)
         let bench = PipelineBench(options: options, interruption: .watch())
         let runs = try await common.measure(by: \.perSecond, keepsFolder: keep) { try await bench.run(in: $0) }
         try common.print(PipelineReport(options: options, result: runs.median), ofRuns: runs.all.map(\.perSecond))

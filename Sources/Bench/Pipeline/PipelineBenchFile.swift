@@ -7,11 +7,16 @@ struct PipelineBenchFile {
     let sync: String
     /// The setting `snapshotBytes`; nil for the default.
     var snapshotBytes: String?
+    var lanes = 1
     /// The NATS servers that keep the logs; nil for local files.
     var home: BenchHome?
 
     var path: String { folder + "/bench.yaml" }
-    var pushes: String { folder + "/pushes.ndjson" }
+    /// The files that the transport writes: one for each lane.
+    var pushes: [String] {
+        let path = folder + "/pushes.ndjson"
+        return lanes == 1 ? [path] : (0..<lanes).map { Lane($0, of: lanes).path(path) }
+    }
     var logs: String { folder + "/data/logs" }
 
     /// Writes the file, and makes its data folder.
@@ -30,6 +35,7 @@ struct PipelineBenchFile {
         """
         pipeline: \(home?.pipeline ?? "bench")
         data: data
+        lanes: \(lanes)
         log:
           sync: \(sync)
         \(home?.settings ?? "")

@@ -59,8 +59,8 @@ final class PipelineDriver {
         }
     }
 
-    /// - Parameter outcomes: The folder of the outcomes log.
-    func run(outcomes: String) throws {
+    /// - Parameter outcomes: The folders of the logs of outcomes.
+    func run(outcomes: [String]) throws {
         try sendSetUp()
         record.pausesBefore = try pauses()
         let before = try uses()
@@ -87,14 +87,14 @@ final class PipelineDriver {
             try pump(.zero)
         }
         try waitForAnswers()
-        var last = producer.logLast
-        for plan in stages.plans.dropFirst() {
+        var last = [stages.checked.file.sourceStage.name: producer.logLast]
+        for (plan, stage) in zip(stages.plans, stages.checked.file.stagesInOrder).dropFirst() {
             let probe = try StageProbe(plan, stages.context)
             var read: UInt64 = 0
             while true {
                 let positions = try probe.ask()
-                if let positions, positions.lastRead >= last {
-                    last = positions.last
+                if let positions, positions.lastRead >= last[stage.from ?? ""] ?? 0 {
+                    last[stage.name] = positions.last
                     break
                 }
                 if let newest = positions?.lastRead, newest > read { (read, lastProgress) = (newest, .now) }
@@ -148,19 +148,25 @@ final class PipelineDriver {
         guard refused == 0 else { throw ToolFailure(.software, "ingest refused \(refused.of("line")) of the workload") }
     }
 
-    /// Returns when the log has an outcome of every watched change, or has not grown for ``stallTimeout``.
-    private func waitForOutcomes(in log: String) throws {
-        let reader = try EventLogReader(directory: log, from: .beginning)
-        var last: UInt64 = 0
+    /// Returns when the logs have an outcome of every watched change, or have not grown for ``stallTimeout``.
+    private func waitForOutcomes(in logs: [String]) throws {
+        let readers = try logs.map { try EventLogReader(directory: $0, from: .beginning) }
+        var found: UInt64 = 0
         lastProgress = .now
-        while last < workload.watched {
-            while let header = try reader.nextHeader() {
-                last = header.lastSequence
-                lastProgress = .now
+        while found < workload.watched {
+            for reader in readers {
+                while let header = try reader.nextHeader() {
+                    found += UInt64(header.count)
+                    lastProgress = .now
+                }
             }
-            guard last < workload.watched, .now - lastProgress < PipelineDriver.stallTimeout else { return }
+            guard found < workload.watched, .now - lastProgress < PipelineDriver.stallTimeout else { return }
             try checkProgress()
-            _ = try reader.waitForMore(timeout: .milliseconds(100))
+            if readers.count == 1 {
+                _ = try readers[0].waitForMore(timeout: .milliseconds(100))
+            } else {
+                usleep(5_000)
+            }
         }
     }
 
