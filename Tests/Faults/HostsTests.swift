@@ -126,6 +126,47 @@ struct HostsTests {
         }
     }
 
+    @Test func `lanes move to another host and lose and invent no push`() async throws {
+        try await SocketThread.run(name: "faults") {
+            let servers = try NATSServers()
+            let hosts = try LiveHosts(on: servers, lanes: 2)
+            try hosts.waitUntilOwner("a")
+            let commands = HostsTests.publicNotes(10, users: 6)
+            #expect(try hosts.send(commands[..<16]).waitUntilExit() == 0)
+            try hosts.wait(for: "a", "some pushes") { _ in try hosts.pushes().count > 6 }
+            hosts.kill("a")
+            let sending = try hosts.send(commands[16...], from: "b")
+            try hosts.waitUntilOwner("b")
+            #expect(try sending.waitUntilExit() == 0)
+            try hosts.wait(for: "b", "every push") { _ in Set(try hosts.pushes()).count >= 60 }
+            func shapes(_ pushes: Set<String>) -> [String] {
+                pushes.map { $0.replacing(/[0-9a-f]{8}-[0-9a-f-]{27}/, with: "ID") }.sorted()
+            }
+            #expect(try shapes(Set(hosts.pushes())) == shapes(hosts.expectedPushes(for: commands)))
+            #expect(try hosts.stop("b") == 0)
+            #expect(try hosts.problemsOfLogs(of: "b", commands: commands.count) == [])
+        }
+    }
+
+    /// Commands that register a device and a subscription of each user, and save notes that all of them watch.
+    private static func publicNotes(_ count: Int, users: Int) -> [String] {
+        let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+        let owners = (0..<users).flatMap { user in
+            [
+                #"{"type":"device.register",\#(place),"user":"_u\#(user)","device":"phone","transport":"apns","#
+                    + #""token":"0\#(user)","topic":"com.example.Notes"}"#,
+                #"{"type":"subscription.save",\#(place),"database":"public","user":"_u\#(user)","subscription":{"#
+                    + #""subscriptionID":"feed","subscriptionType":"query","query":{"recordType":"Note"},"#
+                    + #""firesOn":["create"],"notificationInfo":{"alertBody":"A note"}}}"#,
+            ]
+        }
+        let notes = (0..<count).map { note in
+            #"{"type":"record.save",\#(place),"database":"public","record":{"recordName":"n\#(note)","#
+                + #""recordType":"Note","fields":{}}}"#
+        }
+        return owners + notes
+    }
+
     @Test func `a gateway follows ingest to another host`() async throws {
         try await SocketThread.run(name: "faults") {
             let servers = try NATSServers()

@@ -8,7 +8,18 @@ package final class ReservedPort: Sendable {
     package let number: Int
     private let descriptor: Int32
 
-    package init(forServer: Bool = false) throws {
+    /// Some ports with numbers one after another.
+    package static func row(of count: Int, forServer: Bool = false) throws -> [ReservedPort] {
+        while true {
+            let first = try ReservedPort(forServer: forServer)
+            do {
+                return [first] + (try (1..<count).map { try ReservedPort(first.number + $0, forServer: forServer) })
+            } catch is NoPort {}
+        }
+    }
+
+    /// - Parameter wanted: The port; 0 for any free port.
+    package init(_ wanted: Int = 0, forServer: Bool = false) throws {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         descriptor = socket
         var canReuse: CInt = forServer ? 1 : 0
@@ -16,6 +27,7 @@ package final class ReservedPort: Sendable {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = in_port_t(truncatingIfNeeded: wanted).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let status = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

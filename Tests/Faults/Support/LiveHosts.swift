@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PipelineKit
 import PipelineRuntime
 import TestSupport
 import Testing
@@ -12,24 +13,30 @@ final class LiveHosts {
     let folder: Folder
     private var ups: [String: SpawnedProgram] = [:]
     private var sends = 0
-    private let ports: [ReservedPort]
+    private let ports: [[ReservedPort]]
+    private let lanes: Int
+    private let stages: [String]
     private var gatewayPort: ReservedPort?
     private let gatewayPortNumber: Int
 
     /// - Parameters:
     ///   - replicas: On how many servers each event is stored.
     ///   - takeOver: The setting of that name.
+    ///   - lanes: How many lanes the pipeline has.
     ///   - hasGateway: Whether host b also runs a gateway.
     ///   - gatewayMayListen: Whether the gateway's port is free. If not, host b is started without waiting for it.
     init(
-        on servers: NATSServers, replicas: Int = 1, takeOver: String = "1s", hasGateway: Bool = false,
-        gatewayMayListen: Bool = true
+        on servers: NATSServers, replicas: Int = 1, takeOver: String = "1s", lanes: Int = 1,
+        hasGateway: Bool = false, gatewayMayListen: Bool = true
     ) throws {
-        folder = try Folder()
-        ports = try (0..<6).map { _ in try ReservedPort(forServer: true) }
+        (folder, self.lanes) = (try Folder(), lanes)
+        ports = try (0..<6).map { _ in try ReservedPort.row(of: lanes, forServer: true) }
+        stages = LivePipeline.stages.flatMap { stage in
+            lanes == 1 || stage == "ingest" ? [stage] : (0..<lanes).map { stage + Lane($0, of: lanes).suffix }
+        }
         let gatewayPort = try ReservedPort(forServer: gatewayMayListen)
         (self.gatewayPort, gatewayPortNumber) = (gatewayPort, gatewayPort.number)
-        var text = LiveHosts.yaml(servers, replicas, takeOver, ports.map(\.number))
+        var text = LiveHosts.yaml(servers, replicas, takeOver, lanes, ports.map { $0[0].number })
         if hasGateway {
             let stages = LivePipeline.stages.joined(separator: ", ")
             text = text.replacing("a: {address: 127.0.0.1}", with: "a: {address: 127.0.0.1, stages: [\(stages)]}")
@@ -45,13 +52,14 @@ final class LiveHosts {
     deinit { for host in ups.keys { kill(host) } }
 
     private static func yaml(
-        _ servers: NATSServers, _ replicas: Int, _ takeOver: String, _ ports: [Int]
+        _ servers: NATSServers, _ replicas: Int, _ takeOver: String, _ lanes: Int, _ ports: [Int]
     ) -> String {
         func address(_ index: Int) -> String { #""tcp://127.0.0.1:\#(ports[index])""# }
         return """
             pipeline: hosts
             data: data
             seed: faults
+            lanes: \(lanes)
             log:
               home: jetstream
               servers: [\(servers.addresses.map { "\"\($0)\"" }.joined(separator: ", "))]
@@ -114,7 +122,7 @@ final class LiveHosts {
     /// Waits until a host runs every stage.
     func waitUntilOwner(_ host: String) throws {
         try wait(for: host, "host \(host) runs every stage") { lines in
-            LivePipeline.stages.allSatisfy { LiveHosts.isOwner(of: $0, lines) }
+            stages.allSatisfy { LiveHosts.isOwner(of: $0, lines) }
         }
     }
 
@@ -214,7 +222,7 @@ final class LiveHosts {
     func producer(at host: String) throws -> Producer {
         let address = host == "a" ? "127.0.0.1" : "127.0.0.2"
         let producer = try Producer(
-            ToolSocket.make(nil, HostContext()), endpoint: "tcp://\(address):\(ports[5].number)", name: "late",
+            ToolSocket.make(nil, HostContext()), endpoint: "tcp://\(address):\(ports[5][0].number)", name: "late",
             secret: "the secret of late")
         try producer.send(Array((Notes.note(1) + "\n").utf8), count: 1)
         return producer
@@ -224,8 +232,9 @@ final class LiveHosts {
     func pushes() throws -> [String] { try LiveHosts.names.flatMap(pushes) }
 
     func pushes(of host: String) throws -> [String] {
-        let name = "\(host)/pushes.ndjson"
-        return access(folder.file(name), F_OK) == 0 ? try folder.lines(of: name) : []
+        let path = "\(host)/pushes.ndjson"
+        let files = lanes == 1 ? [path] : (0..<lanes).map { Lane($0, of: lanes).path(path) }
+        return try files.filter { access(folder.file($0), F_OK) == 0 }.flatMap { try folder.lines(of: $0) }
     }
 
     /// The pushes that `belfry run`, which nothing disturbs, makes from the commands.
