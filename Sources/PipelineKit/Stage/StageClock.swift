@@ -110,6 +110,10 @@ extension StageClock {
     @inline(__always)
     package mutating func comesDue(at time: Instant) -> Bool { isDue(at: time) }
 
+    /// ``isUnfinished`` for a clock that an object owns, for the same reason.
+    @inline(__always)
+    package mutating func staysUnfinished() -> Bool { stage.isUnfinished }
+
     /// Takes note of an event of another lane, which the stage does not get. It changes nothing but the time.
     package mutating func passOver(at time: Instant, into out: inout Outbox) {
         now = max(now, time)

@@ -43,7 +43,7 @@ extension ConsumerLoop {
     /// or wake, or the log already holds a part of its outputs.
     @inline(__always)
     func noteStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, outputsBefore: Int) {
-        guard !state.hasCaughtUp && state.resumption != nil || clock?.isUnfinished == true else { return }
+        guard !state.hasCaughtUp && state.resumption != nil || clock?.staysUnfinished() == true else { return }
         state.beginStep(kind, of: event, behind: outputsBefore, next: outlet.log.nextSequence)
     }
 
