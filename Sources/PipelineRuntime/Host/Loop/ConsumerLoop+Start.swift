@@ -40,7 +40,7 @@ extension ConsumerLoop {
                 plan, upstream: log, after: start?.moment, answers: hasTransports ? RecordedAnswers(of: S.self) : nil,
                 unfinished: resumption)
             rebuild = StageRebuild(
-                clock, context, periods, through: committed, by: batches, isInLane: plan.linkLane != nil)
+                clock, context, periods, through: committed, by: batches, lane: plan.linkLane)
         } else {
             self.clock = clock
             state.endPast()

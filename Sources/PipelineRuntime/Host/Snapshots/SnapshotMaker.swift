@@ -72,7 +72,8 @@ struct SnapshotMaker<S: Stage>: Sendable {
             plan, upstream: context.upstreamName, after: from,
             answers: S.transports(of: timeline.current).isEmpty ? nil : RecordedAnswers(of: S.self), through: moment)
         var rebuild = StageRebuild(
-            try clock(&start, periods.first), context, periods, through: moment.position, by: batches)
+            try clock(&start, periods.first), context, periods, through: moment.position, by: batches,
+            lane: plan.linkLane)
         if plan.hosts != nil { try waitForInput(through: moment.position, check) }
         try rebuild.feed(from: plan.inputLog ?? "", after: from?.position ?? 0, check: check)
         try rebuild.adoptLastSettings()

@@ -13,14 +13,15 @@ struct StageRebuild<S: Stage>: ~Copyable {
     private var batches: RecordedBatches
     private var events = EventReader(limits: EventReader.linkLimits)
     private var out = Outbox()
-    /// Whether an empty line stands for an event of another lane.
-    private let isInLane: Bool
+    /// The lane whose events the stage takes; nil for all events.
+    private let lane: Lane?
+    private let lanes: LaneReader?
 
     init(
         _ clock: StageClock<S>, _ context: StageContext, _ periods: SettingsPeriods<S>, through: UInt64,
-        by batches: RecordedBatches, isInLane: Bool = false
+        by batches: RecordedBatches, lane: Lane?
     ) {
-        self.isInLane = isInLane
+        (self.lane, lanes) = (lane, lane.map { LaneReader($0.count) })
         (self.clock, self.context, self.periods, self.through, self.batches) = (
             clock, context, periods, through, batches
         )
@@ -31,12 +32,18 @@ struct StageRebuild<S: Stage>: ~Copyable {
         try prepare(forEvent: sequence)
         if batches.setAside == sequence { return }
         wakeStage(through: now)
-        if isInLane, line.isEmpty {
+        if isOfOtherLane(line) {
             clock.passOver(at: now, into: &out)
         } else if let event = events.read(line, sequence: sequence, into: &out) {
             clock.begin(event, at: now, into: &out)
         }
         finishStep()
+    }
+
+    /// Most lines in the log are of other lanes. Match would leave them out, too, but only after it has parsed them.
+    private func isOfOtherLane(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard let lane, let lanes else { return false }
+        return line.isEmpty || lanes.number(ofLine: line).map { $0 != lane.number } ?? false
     }
 
     /// Handles the remaining recorded batches, once all events were fed.
