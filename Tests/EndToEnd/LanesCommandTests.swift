@@ -51,6 +51,8 @@ struct LanesCommandTests {
         let notes = try Notes()
         let yaml = try notes.read("notes.yaml").replacing("stages:", with: "lanes: 3\nstages:")
         try notes.write(yaml, to: "notes.yaml")
+        let valid = try await Command.run(["validate", notes.pipeline])
+        #expect(valid.output.contains("pipeline notes, 3 lanes, stages ingest, match from ingest,"), "\(valid)")
         let up = try Program("belfry", ["up", notes.pipeline])
         for lane in 0..<3 { #expect(await up.waitForMessage("deliver.0\(lane): ready") != nil) }
         let sent = try await Program.run("belfry", ["send", notes.pipeline, "--wait"], input: Self.commands)

@@ -39,8 +39,9 @@ struct ValidateCommand: ParsableCommand {
             let checked = try CheckedPipeline(path: pipeline)
             try checked.checkKeys(needsSecrets: false)
             try checked.checkGateway()
+            let oneRow = CheckedPipeline(path: checked.path, file: checked.file.withoutLanes)
             let warnings =
-                try checked.secretWarnings() + checked.certificateWarnings(at: .wall())
+                try oneRow.secretWarnings() + oneRow.certificateWarnings(at: .wall())
                 + [DataFolder.error(in: checked.file), checked.missingGatewayKeys()].compactMap(\.self)
             if !json { for warning in warnings { StandardError.write("warning: \(warning)") } }
             try StandardOutput.write(line: json ? Self.report([], warnings) : summary(checked.file))
@@ -51,8 +52,11 @@ struct ValidateCommand: ParsableCommand {
     }
 
     private func summary(_ file: PipelineFile) -> String {
-        let stages = file.stagesInOrder.map { stage in stage.from.map { "\(stage.name) from \($0)" } ?? stage.name }
-        return "\(pipeline) is valid: pipeline \(file.name), stages \(stages.joined(separator: ", "))"
+        let stages = file.withoutLanes.stagesInOrder.map { stage in
+            stage.from.map { "\(stage.name) from \($0)" } ?? stage.name
+        }
+        let lanes = file.lanes > 1 ? ", \(file.lanes) lanes" : ""
+        return "\(pipeline) is valid: pipeline \(file.name)\(lanes), stages \(stages.joined(separator: ", "))"
     }
 
     static func report(_ errors: [SettingsError], _ warnings: [SettingsError] = []) -> String {
