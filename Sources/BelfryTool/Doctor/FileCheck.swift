@@ -10,12 +10,13 @@ struct FileCheck: DoctorCheck {
         do {
             let checked = try CheckedPipeline(path: target.path)
             if target.keys == nil { try checked.checkKeys() }
-            let names = checked.file.stagesInOrder.map(\.name).joined(separator: ", ")
+            let oneRow = CheckedPipeline(path: checked.path, file: checked.file.withoutLanes)
+            let names = oneRow.file.stagesInOrder.map(\.name).joined(separator: ", ")
             return try [Finding(.ok, "file.valid", "\(target.path) is valid: stages \(names)")]
-                + checked.secretWarnings().map { Self.finding(.warning, "file.secret", $0) }
+                + oneRow.secretWarnings().map { Self.finding(.warning, "file.secret", $0) }
                 + [checked.missingGatewayKeys()].compactMap(\.self).map { Self.finding(.warning, "file.no_keys", $0) }
-                + checked.certificateWarnings(at: .wall()).map { Self.finding(.warning, "file.certificate", $0) }
-                + checked.file.stagesInOrder.filter(\.isOpen).map(Self.openStage)
+                + oneRow.certificateWarnings(at: .wall()).map { Self.finding(.warning, "file.certificate", $0) }
+                + oneRow.file.stagesInOrder.filter(\.isOpen).map(Self.openStage)
         } catch let error as PipelineFileError {
             return error.errors.map { Self.finding(.error, "file.invalid", $0) }
         }

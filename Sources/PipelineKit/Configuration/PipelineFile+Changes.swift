@@ -11,6 +11,7 @@ extension PipelineFile {
 
     /// A copy of the pipeline in which one row of stages does the work of all lanes.
     package var withoutLanes: PipelineFile {
+        guard lanes > 1 else { return self }
         var file = self
         (file.lanes, file.stages) = (1, stagesInFile)
         return file
