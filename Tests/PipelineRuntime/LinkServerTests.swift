@@ -1,7 +1,9 @@
+import EventLog
 import PipelineKit
 import PipelineRuntime
 import TestSupport
 import Testing
+import Time
 import ZeroMQ
 
 /// A link under hostile consumers: each bad frame gets its error, and honest consumers are not disturbed.
@@ -114,6 +116,29 @@ import ZeroMQ
             #expect(String(decoding: batch[0], as: UTF8.self).hasPrefix(#"{"type":"batch","first":2,"count":2,"#))
         }
         try await gate.stop()
+    }
+
+    @Test func `a turn ends after two megabytes that were read, also if other lanes take all of it`() throws {
+        let folder = try Folder()
+        let log = try EventLogWriter(EventLogOptions(directory: folder.path, name: "gate", sync: .never))
+        let lines = Array(
+            repeatElement(#"{"n":"\#(String(repeating: "x", count: 990))"}"# + "\n", count: 500).joined().utf8)
+        for number in 1...8 {
+            _ = try lines.withUnsafeBytes {
+                try log.append($0, count: 500, now: Instant(microseconds: Int64(number)))
+            }
+        }
+        let context = try HostContext()
+        let socket = try ZMQSocket(context.zmq, .router)
+        try socket.bind("inproc://lanes")
+        let server = LinkServer(socket: socket, log: log, directory: log.directory)
+        let peer = try Peer.connected(to: "inproc://lanes", context.zmq)
+        try peer.send(
+            LinkFrame.open(name: "other", after: 0, credit: LinkServer.creditMin, lane: Lane(1, of: 2)))
+        try server.receive()
+        var turns = 1
+        while try server.sendToConsumers() { turns += 1 }
+        #expect(turns == 2 && server.consumerStates.map(\.next) == [4_001])
     }
 
     @Test func `the link server answers a bad frame with an error that names the broken rule`() async throws {

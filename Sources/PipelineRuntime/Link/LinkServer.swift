@@ -32,7 +32,7 @@ package final class LinkServer {
     /// A consumer that sends nothing for this long is forgotten. A running consumer sends several messages a second.
     package static let silenceMax = Duration.seconds(30)
     private static let consumersMax = 1_000
-    /// After this many bytes for one consumer, the other consumers have their turn.
+    /// After reading this many bytes for one consumer, the other consumers have their turn.
     private static let turnBytesMax = 2 << 20
 
     /// The first event in the log. Consumers that ask for an earlier event are refused.
@@ -145,16 +145,21 @@ package final class LinkServer {
         var budget = LinkServer.turnBytesMax
         while budget > 0 {
             guard let consumer = consumers[peer], consumer.credit > 0 else { return false }
-            guard try consumer.pending != nil || fetch(consumer, for: peer) else { return false }
-            guard let sent = try sendPending(to: peer) else { return false }
-            budget -= sent
+            if consumer.pending == nil {
+                guard let read = try fetch(consumer, for: peer) else { return false }
+                budget -= read
+            }
+            guard try sendPending(to: peer) else { return false }
         }
         return true
     }
 
-    /// Reads the batch with the consumer's next event from the log; false at the end of the log.
-    private func fetch(_ consumer: Consumer, for peer: [UInt8]) throws -> Bool {
-        guard consumer.next <= last else { return false }
+    /// Reads the batch with the consumer's next event from the log.
+    ///
+    /// - Returns: The size of the lines that were read, also of those that another lane takes; nil at the end of the
+    ///   log.
+    private func fetch(_ consumer: Consumer, for peer: [UInt8]) throws -> Int? {
+        guard consumer.next <= last else { return nil }
         let reader = try consumer.reader ?? EventLogReader(directory: directory, from: .sequence(consumer.next))
         consumers[peer]?.reader = reader
         while let batch = try reader.next(through: last) {
@@ -163,24 +168,24 @@ package final class LinkServer {
             let lines = EventLogReader.slice(batch.body, header: header, from: consumer.next)
             let own = consumer.lane.map { laneLines.lines(lines, first: consumer.next, of: $0) } ?? Array(lines)
             consumers[peer]?.pending = PendingBatch(now: header.now, lines: own)
-            return true
+            return lines.count
         }
-        return false
+        return nil
     }
 
-    /// Sends as many whole lines of the pending batch as the credit allows. Returns the size of the lines; nil if there
-    /// is no pending batch, or the credit does not cover its next line.
-    private func sendPending(to peer: [UInt8]) throws -> Int? {
-        guard let consumer = consumers[peer], let pending = consumer.pending else { return nil }
+    /// Sends as many whole lines of the pending batch as the credit allows. Returns false if there is no pending batch,
+    /// or the credit does not cover its next line.
+    private func sendPending(to peer: [UInt8]) throws -> Bool {
+        guard let consumer = consumers[peer], let pending = consumer.pending else { return false }
         return try pending.lines.withUnsafeBytes { bytes in
             let rest = UnsafeRawBufferPointer(rebasing: bytes[pending.sent...])
             let piece = LinkServer.wholeLines(of: rest, bytesMax: consumer.credit)
-            guard piece.count > 0 else { return nil }
+            guard piece.count > 0 else { return false }
             let isLast = pending.sent + piece.bytes.count == bytes.count
             consumers[peer]?.pending = isLast ? nil : pending.advanced(by: piece.bytes.count)
             let control = LinkFrame.batch(first: consumer.next, count: piece.count, now: pending.now)
             try send(control, piece.bytes, to: peer, count: piece.count)
-            return piece.bytes.count
+            return true
         }
     }
 
