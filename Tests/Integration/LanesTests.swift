@@ -139,6 +139,23 @@ import ZeroMQ
         #expect(text.contains(mistake), "\(text)")
     }
 
+    @Test func `a host runs the stages of its lanes, and every stage without lanes`() throws {
+        let file = try PipelineFile.parse(
+            """
+            pipeline: lanes
+            lanes: 4
+            log: {home: jetstream, servers: ["nats://127.0.0.1:4222"]}
+            hosts: {a: {address: 127.0.0.1, lanes: 0-2}, b: {address: 127.0.0.2, lanes: 2-3, stages: [match]}}
+            stages:
+              ingest: {bind: "tcp://127.0.0.1:7400", door: "tcp://127.0.0.1:7401"}
+              match: {from: ingest, bind: "tcp://127.0.0.1:7500"}
+            """, file: "lanes.yaml", registry: .builtIns)
+        #expect(try file.on("a").stagesOfHost.map(\.name) == ["ingest", "match.00", "match.01", "match.02"])
+        #expect(try file.on("b").stagesOfHost.map(\.name) == ["match.02", "match.03"])
+        let hosts = file.stages.map { file.hosts(running: [$0]) }
+        #expect(hosts == [["a"], ["a"], ["a"], ["a", "b"], ["b"]])
+    }
+
     @Test(arguments: [
         ("{ingest: {}, match: {from: ingest, lane: 1/4}}", "lane: is set by Belfry for each lane"),
         ("{ingest: {}, screen: {from: ingest, command: [sh]}}", "lanes: needs a stage that matches subscriptions"),

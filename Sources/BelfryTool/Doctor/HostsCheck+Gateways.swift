@@ -28,9 +28,9 @@ extension HostsCheck {
         let settings: GatewaySettings
         // FileCheck reports the mistakes in the settings.
         do { settings = try GatewaySettings(of: file, path: path) } catch { return [] }
-        let isOnlyHost = file.hosts(running: [PipelineFile.gatewayName]).count == 1
+        let isOnlyHost = file.hosts.count(where: \.runsGateway) == 1
         return try await withThrowingTaskGroup(of: Gateway.self) { group in
-            for host in hosts where host.runs(PipelineFile.gatewayName) {
+            for host in hosts where host.runsGateway {
                 let isHere = host == file.host
                 let probe =
                     isHere

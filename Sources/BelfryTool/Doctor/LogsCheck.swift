@@ -41,16 +41,16 @@ struct LogsCheck: DoctorCheck {
         return all.contains { $0.severity.isProblem } ? all : all + [Self.undamaged(summaries)]
     }
 
-    /// A note about the stages that only other hosts run; nil if there is none.
+    /// Names the stages that this host does not run, because their logs are on other hosts. Nil without such stages.
     private static func elsewhere(_ target: DoctorTarget) -> Finding? {
         guard target.logs == nil, let file = target.file, let host = file.host else { return nil }
-        let others = file.stagesInOrder.map(\.name).filter { !host.runs($0) }
+        let others = file.stagesInOrder.filter { !host.runs($0) }
         guard !others.isEmpty else { return nil }
-        let texts = others.map { "\($0) (\(file.hosts(running: [$0]).joined(separator: ", ")))" }
+        let texts = others.map { "\($0.name) (\(file.hosts(running: [$0]).joined(separator: ", ")))" }
         return Finding(
             .note, "log.elsewhere",
             "host \(host.name) has no logs of the stages that only other hosts run: \(texts.joined(separator: ", "))",
-            fix: "run `belfry doctor` on these hosts too", ["stages": .list(others.map { .text($0) })])
+            fix: "run `belfry doctor` on these hosts too", ["stages": .list(others.map { .text($0.name) })])
     }
 
     private static func undamaged(_ logs: [LogSummary]) -> Finding {

@@ -48,9 +48,9 @@ struct StateCheck: DoctorCheck {
                 && !here.contains(stage.name)
         }.map { stage in
             let reason =
-                host.runs(stage.name)
+                host.runs(stage)
                 ? "it has no log of \(stage.from ?? ""), which \(stage.name) reads" : "it does not run \(stage.name)"
-            let others = file.hosts(running: [stage.name, stage.from].compactMap(\.self))
+            let others = file.hosts(running: [stage, file.upstream(of: stage)].compactMap(\.self))
             return Finding(
                 .note, "state.elsewhere", "not checked on host \(host.name): \(reason)",
                 fix: others.isEmpty ? nil : "run this check on host \(others.joined(separator: " or "))",

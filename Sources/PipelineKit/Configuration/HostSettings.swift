@@ -39,14 +39,13 @@ package struct HostSettings: Sendable {
 
     /// Whether this host may run the stage.
     package func runs(_ stage: PipelineStage) -> Bool {
-        guard runs(stage.nameInFile) else { return false }
+        guard stages?.contains(stage.nameInFile) ?? true else { return false }
         guard let lane = stage.lane, let lanes else { return true }
         return lanes.contains(lane.number)
     }
 
-    /// Whether this host may run a stage, or the gateway, by its name in the file. A stage in lanes may run here in some
-    /// of them.
-    package func runs(_ name: String) -> Bool { stages?.contains(name) ?? true }
+    /// Whether this host may run the gateway of a pipeline that has one.
+    package var runsGateway: Bool { stages?.contains(PipelineFile.gatewayName) ?? true }
 
     /// The address of a socket on this host: the address in the file, with this host's IP address.
     ///
@@ -159,12 +158,12 @@ extension PipelineFile {
     }
 
     /// The names of the hosts that may run all of these stages.
-    package func hosts(running stages: [String]) -> [String] {
+    package func hosts(running stages: [PipelineStage]) -> [String] {
         hosts.filter { stages.allSatisfy($0.runs) }.map(\.name)
     }
 
     /// Whether this process's host may run the gateway.
-    package var runsGateway: Bool { api != nil && (host?.runs(PipelineFile.gatewayName) ?? true) }
+    package var runsGateway: Bool { api != nil && (host?.runsGateway ?? true) }
 }
 
 extension PipelineStage {
