@@ -8,7 +8,7 @@ struct LanesBenchCommand: AsyncParsableCommand {
             Runs the workload of `belfry bench pipeline` with 1, 2 and 4 lanes, each stage of each lane in a process of its \
             own. For each number of lanes it shows the changes a second, and the processor time for each change: of \
             ingest, of all match stages, and of all stages. A further lane costs time for each change that it does not \
-            take, and looks at each change of a public database: a third of all. The last column shows this cost for \
+            take, and looks at each change of a public database: three changes in ten. The last column shows this cost for \
             each further lane: the growth of the time of ingest and match.
 
               belfry bench lanes
@@ -82,15 +82,16 @@ struct LanesReport: BenchReport {
     var json: ReportValue {
         .object([
             "bench": .text("lanes"), "build": .text(BuildKind.word), "changes": .count(changes),
-            "runs": .list(
-                rows.map { row in
-                    .object([
-                        "lanes": .count(row.lanes), "changesPerSecond": .number(row.perSecond),
-                        "ingestMicroseconds": .number(row.ingest), "matchMicroseconds": .number(row.match),
-                        "microseconds": .number(row.all),
-                        "furtherLaneMicroseconds": .number(costOfLane(row) ?? 0),
-                    ])
-                }),
+            "runs": .list(rows.map { .object(members($0)) }),
         ])
+    }
+
+    private func members(_ row: Row) -> [ReportValue.Member] {
+        let values: [(String, ReportValue?)] = [
+            ("lanes", .count(row.lanes)), ("changesPerSecond", .number(row.perSecond)),
+            ("ingestMicroseconds", .number(row.ingest)), ("matchMicroseconds", .number(row.match)),
+            ("microseconds", .number(row.all)), ("furtherLaneMicroseconds", costOfLane(row).map { .number($0) }),
+        ]
+        return values.compactMap { key, value in value.map { ReportValue.Member(key: key, value: $0) } }
     }
 }

@@ -162,11 +162,7 @@ final class PipelineDriver {
             }
             guard found < workload.watched, .now - lastProgress < PipelineDriver.stallTimeout else { return }
             try checkProgress()
-            if readers.count == 1 {
-                _ = try readers[0].waitForMore(timeout: .milliseconds(100))
-            } else {
-                usleep(5_000)
-            }
+            _ = try readers[0].waitForMore(timeout: .milliseconds(20))
         }
     }
 
